@@ -25,7 +25,7 @@ export interface AnonymousLimits {
 /** Seconds of its share that an address may use at once. */
 const BURST_S = 30
 /** Assumed for each request under way. */
-const EXPECTED_MS = 25
+const EXPECTED_MS = 10
 const KEPT_MAX = 10_000
 
 /** Time of one network: what it has used and not got back yet. */
@@ -34,9 +34,12 @@ interface Account {
   /** Until when time has returned. */
   atMs: number
   underWay: number
-  /** `activeMs` up to which its requests have been charged. */
+  /** `activeMs` up to which work has been charged. */
   chargedMs: number
 }
+
+/** Ends a request; `isCharged`: its caller had no session. */
+type End = (isCharged: boolean) => void
 
 /**
  * An address is charged for all that the loop works while it has requests under way, whoever causes
@@ -59,51 +62,46 @@ export class AnonymousWork {
    * Begins a request: returns what ends it, or the milliseconds after which it may be repeated.
    * `poolMs`: of its work outside of the loop.
    */
-  begin(address: string, poolMs = 0): number | (() => void) {
+  begin(address: string, poolMs = 0): number | End {
     const networks = networksOf(address).map(({ name, times }) => {
       return { account: this.#accountOf(name, times), times }
     })
-    const waits = networks.map(({ account, times }) => this.#waitMs(account, times))
-    const waitMs = Math.max(...waits)
+    const waitMs = Math.max(...networks.map(({ account, times }) => this.#waitMs(account, times)))
     if (waitMs > 0) return waitMs
     for (const { account } of networks) {
       account.usedMs += poolMs
       account.underWay += 1
     }
-    return () => {
+    const begunMs = this.#limits.activeMs()
+    return (isCharged) => {
+      const endedMs = this.#limits.activeMs()
       for (const { account } of networks) {
-        this.#charge(account)
         account.underWay -= 1
+        if (!isCharged) continue
+        account.usedMs += endedMs - Math.max(begunMs, account.chargedMs)
+        account.chargedMs = endedMs
       }
     }
   }
 
   #accountOf(name: string, times: number): Account {
-    const { nowMs, activeMs } = this.#limits
+    const nowMs = this.#limits.nowMs()
     let account = this.#accounts.get(name)
     if (account === undefined) {
       if (this.#accounts.size >= KEPT_MAX) this.#forget()
-      account = { usedMs: 0, atMs: nowMs(), underWay: 0, chargedMs: activeMs() }
+      account = { usedMs: 0, atMs: nowMs, underWay: 0, chargedMs: 0 }
       this.#accounts.set(name, account)
     }
-    this.#charge(account)
-    const returnedMs = (nowMs() - account.atMs) * this.#share(times)
-    account.usedMs = Math.max(0, account.usedMs - returnedMs)
-    account.atMs = nowMs()
+    account.usedMs = Math.max(0, account.usedMs - (nowMs - account.atMs) * this.#share(times))
+    account.atMs = nowMs
     return account
-  }
-
-  #charge(account: Account): void {
-    const activeMs = this.#limits.activeMs()
-    if (account.underWay > 0) account.usedMs += activeMs - account.chargedMs
-    account.chargedMs = activeMs
   }
 
   #waitMs({ usedMs, underWay }: Account, times: number): number {
     const share = this.#share(times)
     const overMs = usedMs + underWay * EXPECTED_MS - share * BURST_S * 1000
-    // At the limit it has to wait for the next millisecond of its share.
-    return overMs < 0 ? 0 : Math.max(1, Math.ceil((overMs + Number.EPSILON) / share))
+    // At the limit it has to wait for the next millisecond.
+    return overMs < 0 ? 0 : Math.max(1, Math.ceil(overMs / share))
   }
 
   #share(times: number): number {
@@ -141,7 +139,8 @@ export function limitAnonymous(
     if (await hasSession(request).catch(() => false)) return
     const begun = work.begin(request.ip, poolMs)
     if (typeof begun !== 'number') {
-      reply.raw.once('close', begun)
+      // A signature, or a token in the body, has identified the caller in the meantime.
+      reply.raw.once('close', () => begun(request.caller === null))
       return
     }
     const desc = 'this address has used its share of processor time without a session: wait'

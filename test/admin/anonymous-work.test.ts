@@ -18,7 +18,7 @@ function work() {
     const end = limit.begin(address)
     if (typeof end === 'number') return end
     time.activeMs += ms
-    end()
+    end(true)
     return 0
   }
   return { time, limit, spend }
@@ -42,18 +42,29 @@ describe('the processor time of an address', () => {
     time.activeMs += 1_000_000
     const ends = [limit.begin(ADDRESS), limit.begin(ADDRESS)]
     time.activeMs += 1_400
-    for (const end of ends) if (typeof end !== 'number') end()
+    for (const end of ends) if (typeof end !== 'number') end(true)
     expect(spend(1_400)).toBe(0)
     expect(spend(1_400)).toBe(0)
     expect(spend(1)).toBeGreaterThan(0)
   })
 
+  it('does not count requests whose callers turn out to have a signature', () => {
+    const { time, limit, spend } = work()
+    for (let index = 0; index < 100; index += 1) {
+      const end = limit.begin(ADDRESS)
+      time.activeMs += 100
+      if (typeof end !== 'number') end(false)
+    }
+    for (let index = 0; index < 30; index += 1) expect(spend(100)).toBe(0)
+    expect(spend(100)).toBeGreaterThan(0)
+  })
+
   it('has room for requests under way whose work is not known yet', () => {
     const { limit } = work()
-    const begun = Array.from({ length: 200 }, () => limit.begin(ADDRESS))
+    const begun = Array.from({ length: 400 }, () => limit.begin(ADDRESS))
     const admitted = begun.filter((end) => typeof end !== 'number')
-    expect(admitted.length).toBe(120)
-    for (const end of admitted) (end as () => void)()
+    expect(admitted.length).toBe(300)
+    for (const end of admitted) (end as (isCharged: boolean) => void)(true)
     expect(limit.begin(ADDRESS)).not.toBeTypeOf('number')
   })
 
@@ -105,6 +116,11 @@ describe('an address that has used its time', () => {
         return 'done'
       })
       server.post('/login', { config: { ...config, poolMs: 50 } }, async () => 'wrong')
+      server.get('/signed', { config }, async (request) => {
+        request.caller = {} as never
+        time.activeMs += 100
+        return 'signed'
+      })
       server.get('/health/live', { config: { ...config, inReserve: true } }, async () => 'live')
     })
     const ask = async (path: string, headers: Record<string, string> = {}, method = 'GET') => {
@@ -117,11 +133,16 @@ describe('an address that has used its time', () => {
 
   it('is refused by 429 with the time to wait, while health and callers are served', async () => {
     const { time, served, ask } = await start()
-    const all = await Promise.all(Array.from({ length: 200 }, () => ask('/costly')))
+    const client = async () => {
+      const answers = []
+      for (let index = 0; index < 20; index += 1) answers.push(await ask('/costly'))
+      return answers
+    }
+    const all = (await Promise.all(Array.from({ length: 12 }, client))).flat()
     const refused = all.filter(({ status }) => status === 429)
-    expect(served.costly).toBe(200 - refused.length)
-    // Of 20 seconds of work it gets the 3 of its share, and what was under way by then.
-    expect(served.costly).toBeLessThanOrEqual(120)
+    expect(served.costly).toBe(240 - refused.length)
+    // Of 24 seconds of work it gets the 3 of its share, and what was under way by then.
+    expect(served.costly).toBeLessThanOrEqual(30 + 12)
     expect(Number(refused[0]?.wait)).toBeGreaterThan(0)
     expect(JSON.parse(refused[0]?.text ?? '')).toMatchObject({ status: 0, code: 429 })
     expect((await ask('/health/live')).status).toBe(200)
@@ -131,6 +152,12 @@ describe('an address that has used its time', () => {
       expect((await ask('/costly', { cookie })).status).toBe(429)
     }
     time.nowMs += 1000 * Number((await ask('/costly')).wait)
+    expect((await ask('/costly')).status).toBe(200)
+  })
+
+  it('is not one whose requests are signed', async () => {
+    const { ask } = await start()
+    for (let index = 0; index < 40; index += 1) expect((await ask('/signed')).status).toBe(200)
     expect((await ask('/costly')).status).toBe(200)
   })
 
