@@ -147,6 +147,6 @@ export function limitAnonymous(
     return reply
       .code(429)
       .header('retry-after', Math.ceil(begun / 1000))
-      .send(errorBody(429, desc))
+      .send({ ...errorBody(429, desc), details: false })
   })
 }

@@ -7,8 +7,8 @@ import { describe, expect, it } from 'vitest'
 import { addApiPages } from '../../src/admin/api-pages.ts'
 import { DEFAULT_FIELDS } from '../../src/admin/entities/fields/defaults.ts'
 import type { OpenApiDocument } from '../../src/admin/entities/openapi/document.ts'
-import { DOCUMENT } from '../support/admin/entities/openapi/answer-check.ts'
 import { bareServer } from '../support/admin/bare.ts'
+import { DOCUMENT } from '../support/admin/entities/openapi/answer-check.ts'
 import { silent } from '../support/recorder/accounts.ts'
 
 function pages() {
