@@ -3,10 +3,11 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { FIELD_CATEGORIES, type FieldSettings } from '../catalog/settings/stored-config.ts'
 import type { Logger } from '../runtime/log.ts'
 import type { RouteAccess } from './auth/access.ts'
+import { compressed, type Representations, sendKept } from './encodings.ts'
 import { errorHandler } from './entities/answer.ts'
-import type { EntityApi } from './entities/api.ts'
 import { DEFINITIONS } from './entities/definitions/collections.ts'
 import { fieldsOf } from './entities/fields/configured.ts'
+import type { CurrentFields } from './entities/fields/current.ts'
 import type { FieldDefinition } from './entities/fields/field-definition.ts'
 import { openApiDocument } from './entities/openapi/document.ts'
 import { apiPage } from './entities/openapi/page.ts'
@@ -17,9 +18,9 @@ const PAGE_POLICY =
   "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; frame-ancestors 'none'"
 
 /**
- * The document is generated for each request because configured fields may change. If they cannot
- * be read or compiled, the request fails with that error. An unauthenticated client sees only the
- * built-in fields.
+ * Both take a tenth of a second to make, so they are kept until the configured fields change. If
+ * these cannot be read or compiled, the request fails with that error. An unauthenticated client
+ * sees only the built-in fields, and no address of the node but loopback.
  */
 export function addApiPages(
   server: FastifyInstance,
@@ -33,37 +34,82 @@ export function addApiPages(
 }
 
 export interface ApiPages {
-  readonly fields: EntityApi['fields']
+  readonly fields: CurrentFields
   readonly access: RouteAccess
+  /** Of the control plane, for the examples of unauthenticated clients. */
+  readonly port: number
   /** Whether the caller is authenticated and may see the configured fields. */
   isAuthenticated(request: FastifyRequest, reply: FastifyReply): Promise<boolean>
+  /** `openApiDocument`, unless in tests. */
+  readonly make?: typeof openApiDocument
 }
+
+/** Both forms of one document. */
+interface Made {
+  readonly json: Representations
+  readonly page: Representations
+}
+
+/** Documents of authenticated callers that are kept, one per address by which they call. */
+const KEPT_MAX = 4
 
 const NOTHING_STORED = Object.fromEntries(
   FIELD_CATEGORIES.map((category) => [category, {}]),
 ) as FieldSettings
 
-function addPages(server: FastifyInstance, { fields, access, isAuthenticated }: ApiPages): void {
-  const config = { access }
-  const document = async (request: FastifyRequest, reply: FastifyReply) => {
-    const byCollection = new Map<string, readonly FieldDefinition[]>()
-    const isShown = await isAuthenticated(request, reply)
-    for (const definition of DEFINITIONS.values()) {
-      const shown = isShown ? await fields.of(definition) : fieldsOf(definition, NOTHING_STORED)
-      byCollection.set(definition.name, shown)
-    }
-    const baseUrl = `${request.protocol}://${request.host}`
-    return openApiDocument(DEFINITIONS, {
-      fields: byCollection,
-      version: INTERFACE_VERSION,
-      baseUrl,
-    })
-  }
-  server.get('/openapi.json', { config }, async (request, reply) => document(request, reply))
-  server.get('/docs', { config }, async (request, reply) =>
-    reply
-      .header('content-security-policy', PAGE_POLICY)
-      .type('text/html; charset=utf-8')
-      .send(apiPage(await document(request, reply))),
-  )
+function addPages(server: FastifyInstance, pages: ApiPages): void {
+  const config = { access: pages.access, readsByGet: true } as const
+  const documentOf = createDocuments(pages)
+  const headers = { 'cache-control': 'private, no-cache' }
+  server.get('/openapi.json', { config }, async (request, reply) => {
+    const { json } = await documentOf(request, reply)
+    reply.headers(headers).type('application/json; charset=utf-8')
+    return sendKept(request, reply, json)
+  })
+  server.get('/docs', { config }, async (request, reply) => {
+    const { page } = await documentOf(request, reply)
+    reply.headers(headers).type('text/html; charset=utf-8')
+    return sendKept(request, reply.header('content-security-policy', PAGE_POLICY), page)
+  })
 }
+
+function createDocuments({ fields, isAuthenticated, port, make = openApiDocument }: ApiPages) {
+  const documentFor = (baseUrl: string, byCollection: ReadonlyMap<string, Fields>): Made => {
+    const options = { fields: byCollection, version: INTERFACE_VERSION, baseUrl }
+    const document = make(DEFINITIONS, options)
+    return { json: compressed(JSON.stringify(document)), page: compressed(apiPage(document)) }
+  }
+  let builtIn: Made | undefined
+  let stored: object | undefined
+  /** By base URL, the one used last at the end. */
+  const kept = new Map<string, Promise<Made>>()
+  const configured = async (baseUrl: string) => {
+    const all = await Promise.all(
+      [...DEFINITIONS.values()].map(async (each) => [each.name, await fields.of(each)] as const),
+    )
+    return documentFor(baseUrl, new Map(all))
+  }
+  return async (request: FastifyRequest, reply: FastifyReply): Promise<Made> => {
+    if (!(await isAuthenticated(request, reply))) {
+      builtIn ??= documentFor(`http://127.0.0.1:${port}`, BUILT_IN)
+      return builtIn
+    }
+    const now = await fields.stored()
+    if (now !== stored) kept.clear()
+    stored = now
+    const baseUrl = `${request.protocol}://${request.host}`
+    const made = kept.get(baseUrl) ?? configured(baseUrl)
+    kept.delete(baseUrl)
+    kept.set(baseUrl, made)
+    if (kept.size > KEPT_MAX) kept.delete(kept.keys().next().value ?? '')
+    // An error is not kept.
+    made.catch(() => kept.get(baseUrl) === made && kept.delete(baseUrl))
+    return made
+  }
+}
+
+type Fields = readonly FieldDefinition[]
+
+const BUILT_IN: ReadonlyMap<string, Fields> = new Map(
+  [...DEFINITIONS.values()].map((each) => [each.name, fieldsOf(each, NOTHING_STORED)]),
+)

@@ -1,4 +1,5 @@
 /** Content encodings of answers, as clients accept them. */
+import { createHash } from 'node:crypto'
 import { promisify } from 'node:util'
 import { brotliCompress, constants, gzip } from 'node:zlib'
 import type { FastifyReply, FastifyRequest } from 'fastify'
@@ -48,6 +49,48 @@ const [brotli, gzipped] = [promisify(brotliCompress), promisify(gzip)]
 const COMPRESS: Readonly<Record<Encoding, (text: string) => Promise<Buffer>>> = {
   br: (text) => brotli(text, BROTLI),
   gzip: (text) => gzipped(text),
+}
+
+/** One form of an answer that is kept in memory. */
+export interface Representation {
+  readonly bytes: Buffer
+  readonly etag: string
+}
+
+/** By encoding; null for the answer as it is. */
+export type Representations = (encoding: Encoding | null) => Promise<Representation>
+
+export function representationOf(bytes: Buffer): Representation {
+  const digest = createHash('sha256').update(bytes).digest('base64url').slice(0, 16)
+  return { bytes, etag: `"${digest}"` }
+}
+
+/** Each form is made when it is first asked for, and kept. */
+export function compressed(text: string): Representations {
+  const made = new Map<Encoding | null, Promise<Representation>>()
+  const make = async (encoding: Encoding | null) =>
+    representationOf(encoding === null ? Buffer.from(text) : await COMPRESS[encoding](text))
+  return (encoding) => {
+    const found = made.get(encoding) ?? make(encoding)
+    made.set(encoding, found)
+    return found
+  }
+}
+
+/** Sends what is kept, unless the client has it already: 304. */
+export async function sendKept(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  representations: Representations,
+): Promise<FastifyReply> {
+  const encoding = chooseEncoding(request, reply)
+  const { bytes, etag } = await representations(encoding)
+  reply.header('etag', etag)
+  const known = request.headers['if-none-match']?.split(',').map((each) => each.trim()) ?? []
+  const isKnown = known.some((each) => each === '*' || each.replace(/^W\//, '') === etag)
+  if (isKnown) return reply.code(304).send()
+  if (encoding !== null) reply.header('content-encoding', encoding)
+  return reply.send(bytes)
 }
 
 /** Sends a text of JSON, compressed if the client accepts that. */

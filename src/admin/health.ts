@@ -57,7 +57,7 @@ export interface NodeHealth {
  */
 export function addHealth(server: FastifyInstance, options: HealthOptions): void {
   const { redis, access, catalogueAccess } = options
-  const config = { access, inReserve: true } as const
+  const config = { access, inReserve: true, readsByGet: true } as const
   server.get('/health/live', { config }, async () => ({ status: 'live' }))
   server.get('/health/ready', { config }, async (_, reply) => {
     const health = await readHealth(options, readSnapshots(redis))

@@ -23,7 +23,7 @@ export interface HeartbeatOptions {
  */
 export function addHeartbeat(server: FastifyInstance, options: HeartbeatOptions): void {
   const { catalog, redis, access } = options
-  const config = { access, inReserve: true } as const
+  const config = { access, inReserve: true, readsByGet: true } as const
   server.get<{ Querystring: { simple?: unknown } }>('/api', { config }, async (request, reply) => {
     const [mongo, ledger] = await Promise.all([
       answers(catalog.ping()),

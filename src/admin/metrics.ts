@@ -16,12 +16,16 @@ export interface MetricsRouteOptions {
 /** `/metrics`. Without Redis it returns the metrics of this process only. */
 export function addMetrics(server: FastifyInstance, options: MetricsRouteOptions): void {
   const { redis, metrics, log, access } = options
-  server.get('/metrics', { config: { access, inReserve: true } }, async (_, reply) => {
-    const own = await metrics.snapshot()
-    const others = await readSnapshots(redis).catch((error: unknown) => {
-      log.debug({ err: error }, 'cannot read the metrics of other processes')
-      return []
-    })
-    return reply.type(METRICS_CONTENT_TYPE).send(await mergeSnapshots([own, ...others]))
-  })
+  server.get(
+    '/metrics',
+    { config: { access, inReserve: true, readsByGet: true } },
+    async (_, reply) => {
+      const own = await metrics.snapshot()
+      const others = await readSnapshots(redis).catch((error: unknown) => {
+        log.debug({ err: error }, 'cannot read the metrics of other processes')
+        return []
+      })
+      return reply.type(METRICS_CONTENT_TYPE).send(await mergeSnapshots([own, ...others]))
+    },
+  )
 }

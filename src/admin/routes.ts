@@ -71,7 +71,12 @@ export function addRoutes(server: FastifyInstance, parts: RouteParts): void {
   const { fields } = entityApi
   addApiPages(
     server,
-    { fields, access: accessTo('docs'), isAuthenticated: auth.isAuthenticated },
+    {
+      fields,
+      access: accessTo('docs'),
+      port: config.admin.port,
+      isAuthenticated: auth.isAuthenticated,
+    },
     log,
   )
   addConsole(server)

@@ -12,11 +12,12 @@ import type { Config } from '../config/schema.ts'
 import type { CheckFileType } from '../file-types/check-report.ts'
 import { createLedger } from '../ledger/ledger.ts'
 import { type Recorder, startRecorder } from '../recorder/start.ts'
-import { type Clock, realTimeOf } from '../runtime/clock.ts'
+import { type Clock, loopActiveMs, monotonicMs, realTimeOf } from '../runtime/clock.ts'
 import type { Logger } from '../runtime/log.ts'
 import type { Metrics } from '../runtime/metrics.ts'
 import { AUTH_KEYS, openExpiringKeys } from '../store/expiring.ts'
 import { openRedis } from '../store/redis.ts'
+import { limitAnonymous } from './anonymous-work.ts'
 import { type Auth, type AuthOptions, createAuth } from './auth/auth.ts'
 import { hasGeneratedPassword } from './auth/first-admin.ts'
 import { type FirstAdminWatch, watchFirstAdmin } from './auth/first-admin-watch.ts'
@@ -109,6 +110,11 @@ export async function startAdmin(options: AdminOptions): Promise<Admin> {
     if (config.clock.test) await refuseLiveGateway(charges)
     auth.guard.install(server)
     refuseCrossSite(server, config.admin, listedOrigins(settings))
+    if (!auth.guard.isOpen) {
+      const times = { nowMs: monotonicMs, activeMs: loopActiveMs }
+      const { hasSession } = auth.guard
+      limitAnonymous(server, { percent: config.admin.anonymousPercent, ...times }, hasSession)
+    }
     const areChangesFinished = () => outbox?.hasRun() === true
     const health = { isRedisFit, canRedisWrite, areChangesFinished, hasUsers: () => hasUsers() }
     const { checkFileType } = options

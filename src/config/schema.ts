@@ -112,6 +112,7 @@ export const ConfigSchema = section({
     generatedPassword: oneOf('loopback', 'network'),
     connectionsMax: integer(1, 1_000_000),
     connectionsPerAddressMax: integer(1, 1_000_000),
+    anonymousPercent: integer(1, 100),
     requestTimeoutMs: integer(SECOND_MS, 24 * HOUR_MS),
     bodyTimeoutMs: integer(SECOND_MS, HOUR_MS),
     bodyBytesPerSecondMin: integer(1, 1_000_000_000),

@@ -29,6 +29,15 @@ export interface CustomField {
   readonly plays: readonly string[]
 }
 
+const WEB_ADDRESS = /^https?:\/\/[^\s/@?#]+(?:[/?#]\S*)?$/
+/** For messages about `isWebAddress`: a password in an address would be shown with it. */
+export const WEB_ADDRESS_FORM =
+  'an address that begins with http:// or https://, without user and password'
+
+export function isWebAddress(text: string): boolean {
+  return WEB_ADDRESS.test(text) && URL.canParse(text)
+}
+
 export function isObject(value: unknown): value is Fields {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

@@ -1,5 +1,5 @@
 /**
- * Addresses that outgoing calls may reach: public ones, and private ones that the configuration
+ * Addresses that outgoing calls may reach: global unicast, and others that the configuration
  * allows (`external.privateRanges`). A name is resolved once per connection, and the connection is
  * made to the checked address, so that a name cannot change its address after the check.
  */
@@ -8,6 +8,7 @@ import { promisify } from 'node:util'
 import ipaddr from 'ipaddr.js'
 import { addressWithPort } from '../config/hosts.ts'
 import { CallError } from './call-error.ts'
+import { type Address, isGlobal, isIPv4, reachedBy } from './special-addresses.ts'
 
 export interface AddressPolicy {
   /**
@@ -23,14 +24,12 @@ export function createAddressPolicy(ranges: readonly string[]): AddressPolicy {
   return {
     allows(text, port) {
       if (!ipaddr.isValid(text)) return false
-      // IPv4-mapped addresses are those of IPv4.
-      const address = ipaddr.process(text)
-      return address.range() === 'unicast' || allowed.some((range) => isIn(address, port, range))
+      return reachedBy(ipaddr.parse(text)).every(
+        (address) => isGlobal(address) || allowed.some((range) => isIn(address, port, range)),
+      )
     },
   }
 }
-
-type Address = ipaddr.IPv4 | ipaddr.IPv6
 
 interface Range {
   address: Address
@@ -46,7 +45,7 @@ function rangeOf(text: string): Range {
   }
   const parts = addressWithPort(text)
   const address = ipaddr.process(parts?.address ?? text)
-  return { address, bits: address.kind() === 'ipv4' ? 32 : 128, port: parts?.port ?? null }
+  return { address, bits: isIPv4(address) ? 32 : 128, port: parts?.port ?? null }
 }
 
 /** Addresses of two kinds cannot be compared. */

@@ -38,6 +38,11 @@ export function monotonicMs(): number {
   return performance.now()
 }
 
+/** Milliseconds for which the event loop of this thread has worked since its start. */
+export function loopActiveMs(): number {
+  return performance.eventLoopUtilization().active
+}
+
 /** Like `monotonicMs`, with the same zero in all threads of the process. */
 export function processMs(): number {
   return performance.now() + THREAD_STARTED_MS

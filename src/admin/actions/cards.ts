@@ -3,6 +3,7 @@ import { type Static, Type } from '@sinclair/typebox'
 import { startTokenization, TokenizeError } from '../../billing/cards/tokenize.ts'
 import { anyValue } from '../../catalog/entities/json-schema.ts'
 import { CHARGE_SETTINGS } from '../../catalog/settings/gateway-settings.ts'
+import { isWebAddress, WEB_ADDRESS_FORM } from '../../domain/fields.ts'
 import { GatewayRefusedError, GatewayUnansweredError } from '../../external/payment/gateway.ts'
 import { ActionError, RequestError } from '../entities/errors.ts'
 import { NOT_DELETED } from '../entities/rules/lookups.ts'
@@ -22,7 +23,9 @@ export const CARD_PAGE_PARAMETERS = Type.Object({
   name: param.optional(
     param.text('Payment gateway; the one of the settings, or the first, if absent.'),
   ),
-  return_url: param.optional(param.text('Page to which the customer returns.')),
+  return_url: param.optional(
+    param.text('Page to which the customer returns, of `payments.return_origins`.'),
+  ),
   ok_page: param.optional(param.text('Page to which the customer returns with a saved card.')),
   fail_page: param.optional(param.text('Page to which the customer returns without a card.')),
   lang: param.optional(param.text('Language of the page.')),
@@ -71,13 +74,14 @@ export async function openCardPage(
 ): Promise<string> {
   if (aid === undefined) throw new ActionError('Following field/s are missing: aid')
   await refuseUnknownAccount(call, aid)
-  const { tokens } = call.payments
+  const { tokens, charges } = call.payments
+  const { returnOrigins } = await charges.settings.get(CHARGE_SETTINGS)
   const request = {
     aid,
     gateway: await gatewayOf(call, name),
-    returnUrl: addressOf(pages.return_url, 'return_url'),
-    okPage: addressOf(pages.ok_page, 'ok_page'),
-    failPage: addressOf(pages.fail_page, 'fail_page'),
+    returnUrl: addressOf(pages.return_url, 'return_url', returnOrigins),
+    okPage: addressOf(pages.ok_page, 'ok_page', returnOrigins),
+    failPage: addressOf(pages.fail_page, 'fail_page', returnOrigins),
     language: lang,
     baseUrl: call.baseUrl,
     actor: call.actor,
@@ -113,12 +117,14 @@ async function refuseUnknownAccount(
   if (found === null) throw new ActionError(`aid: there is no account ${aid}`)
 }
 
-/** An address of the web, or an empty text. */
-function addressOf(given: string | undefined, name: string): string {
+/** An address of one of the origins, or an empty text. */
+function addressOf(given: string | undefined, name: string, origins: readonly string[]): string {
   if (given === undefined || given === '') return ''
-  const url = URL.canParse(given) ? new URL(given) : null
-  if (url !== null && /^https?:$/.test(url.protocol) && url.username === '') return url.href
-  throw new ActionError(`${name} must be an address that begins with https:// or http://`)
+  if (!isWebAddress(given)) throw new ActionError(`${name} must be ${WEB_ADDRESS_FORM}`)
+  const { origin, href } = new URL(given)
+  if (origins.includes(origin)) return href
+  const setting = 'payments.return_origins of the settings, as https://shop.example.net'
+  throw new ActionError(`${name}: its origin is not in ${setting}`)
 }
 
 function translated(error: unknown): unknown {

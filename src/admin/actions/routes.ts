@@ -1,6 +1,5 @@
 /** `/api/{action}` over HTTP: every action of the table. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import type { Actor } from '../../catalog/actor.ts'
 import { actorOf, type Caller } from '../auth/caller.ts'
 import { readErrorOf } from '../entities/answer.ts'
 import { DEFINITIONS } from '../entities/definitions/collections.ts'
@@ -67,12 +66,17 @@ function addFamily(
 ): void {
   const own = deps.actions.filter((action) => (action.family ?? 'api') === family)
   const byName = new Map(own.map((action) => [action.name, action]))
+  const actionOf = ({ action }: { action: string }) => byName.get(action.toLowerCase())
   routes.route<{ Params: { action: string } }>({
     method: METHODS,
     url: `/${family}/:action`,
-    config: { access: 'asked', bodies: 'large' },
+    config: {
+      access: 'asked',
+      bodies: 'large',
+      readsByGet: ({ params }) => actionOf(params as { action: string })?.writesByGet !== true,
+    },
     async handler(request, reply) {
-      const action = byName.get(request.params.action.toLowerCase())
+      const action = actionOf(request.params)
       if (action !== undefined) return answer(action, deps, moneyCalls, request, reply)
       const { sent } = await readParameters(request, reply)
       await deps.admit(request, sent, null)
@@ -90,7 +94,7 @@ function addAction(
   deps: ActionRoutes,
   moneyCalls: MoneyCalls,
 ): void {
-  const { body, isPassive } = action
+  const { body, isPassive, writesByGet } = action
   for (const url of pathsOf(action)) {
     routes.route({
       method: METHODS,
@@ -99,6 +103,8 @@ function addAction(
       config: {
         access: 'asked',
         bodies: 'large',
+        // The other actions refuse GET, or only read.
+        ...(writesByGet !== true && { readsByGet: true }),
         ...(isPassive && { isPassive }),
         ...(body !== undefined && { jsonLimits: body.json }),
       },
@@ -148,7 +154,7 @@ async function answerCall(
 ): Promise<unknown> {
   const caller = await admitted(action, deps, request, values, sent)
   const actor = actorOf(caller)
-  refuseMethod(action, actor, request, reply)
+  refuseMethod(action, request, reply)
   reply.header('cache-control', 'no-store')
   const { actions: _actions, admit: _admit, permits: mayCall, ...stores } = deps
   const baseUrl = `${request.protocol}://${request.host}`
@@ -203,35 +209,24 @@ function sendFile(reply: FastifyReply, file: AnswerFile): FastifyReply {
 
 function refuseMethod(
   action: Action,
-  { by }: Pick<Actor, 'by'>,
   { method }: Pick<FastifyRequest, 'method'>,
   reply: FastifyReply,
 ): void {
-  const refusal = methodRefusal(action, by, method)
+  const refusal = methodRefusal(action, method)
   if (refusal === null) return
   reply.header('allow', action.isReadByGet === true ? 'GET, POST' : 'POST')
   throw new RequestError(405, refusal)
 }
 
-/**
- * Why an action is not served by the method; null if it is. HEAD is served for every GET route, so
- * it may only read.
- */
+/** Why an action is not served by the method; null if it is. The guard refuses writes by links. */
 export function methodRefusal(
-  { name, isReadByGet, writesByGet }: Pick<Action, 'name' | 'isReadByGet' | 'writesByGet'>,
-  by: Actor['by'],
+  { name, isReadByGet }: Pick<Action, 'name' | 'isReadByGet'>,
   method: string,
 ): string | null {
   const isRead = method === 'GET' || method === 'HEAD'
-  if (method === 'POST') return null
-  if (!isRead || isReadByGet !== true) return `${name} must be sent by POST`
-  if (writesByGet !== true) return null
-  if (method === 'HEAD') return `${name} must be sent by GET or POST: HEAD may not write`
-  if (by !== 'session') return null
-  return (
-    `${name} must be sent by POST with a session cookie: it writes, and a link on any page would ` +
-    'send it by GET. GET is for callers with an access token or a signature'
-  )
+  return method === 'POST' || (isRead && isReadByGet === true)
+    ? null
+    : `${name} must be sent by POST`
 }
 
 const refuseCommit = async (): Promise<never> => {

@@ -11,6 +11,11 @@ declare module 'fastify' {
   interface FastifyContextConfig {
     /** Mandatory: a route without it cannot be registered. */
     access?: RouteAccess
+    /**
+     * Whether a request by GET changes nothing; unless it says so, callers that a browser identifies
+     * by itself must use POST.
+     */
+    readsByGet?: true | ((request: FastifyRequest) => boolean)
     /** A page reads it by itself: reading it does not prolong a login session. */
     isPassive?: true
   }

@@ -2,7 +2,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { mustAuthenticate } from '../../config/hosts.ts'
 import type { Config } from '../../config/schema.ts'
-import { NotAllowedError, NotLoggedInError } from '../entities/errors.ts'
+import { NotAllowedError, NotLoggedInError, RequestError } from '../entities/errors.ts'
 import { queryParameters } from '../entities/requests/body.ts'
 import type { SentParameters } from '../entities/requests/raw-parameters.ts'
 import type { RouteAccess } from './access.ts'
@@ -48,6 +48,8 @@ export interface AuthGuard {
    * stores.
    */
   admit(request: FastifyRequest, sent: SentParameters, needed: RouteAccess): Promise<Caller>
+  /** Whether the cookie is of a login session, which this does not prolong; for public routes. */
+  hasSession(request: FastifyRequest): Promise<boolean>
   /** Null for a signed request: a signature is valid once. */
   follow(request: FastifyRequest, needed: readonly string[]): FollowedCaller | null
 }
@@ -66,6 +68,9 @@ export function createAuthGuard(options: AuthGuardOptions): AuthGuard {
     if (caller === null) throw notLoggedIn(request)
     request.caller = caller
     checkRoles(request, caller, needed)
+    // A route that asks by itself begins with any user, and names the roles afterwards.
+    const isBegin = request.routeOptions.config.access === 'asked' && needed === 'user'
+    if (!isBegin) refuseWriteByLink(request, caller)
     return caller
   }
 
@@ -86,6 +91,9 @@ export function createAuthGuard(options: AuthGuardOptions): AuthGuard {
       })
     },
     admit,
+    async hasSession(request) {
+      return (await options.session(sessionCookieOf(request), 'passive')) !== null
+    },
     follow: (request, needed) => follow(options, request, needed),
   }
 }
@@ -219,6 +227,25 @@ async function sessionCaller(
   const { id, name, roles, mustChangePassword, mustEnrolTotp } = found.user
   const duties = { mustChangePassword, mustEnrolTotp }
   return { by: 'session', id, name, address: request.ip, roles, ...duties, sessionId: found.id }
+}
+
+/**
+ * A browser sends the cookie, and reaches an open port, for a link on any page. HEAD is served for
+ * every GET route, so it never writes. Throws `RequestError` 405.
+ */
+function refuseWriteByLink(request: FastifyRequest, { by }: Caller): void {
+  const { method, headers, routeOptions } = request
+  if (method !== 'GET' && method !== 'HEAD') return
+  const { readsByGet = false } = routeOptions.config
+  if (readsByGet === true || (readsByGet !== false && readsByGet(request))) return
+  const isByBrowser = by === 'session' || (by === 'open' && headers['sec-fetch-site'] !== undefined)
+  if (method === 'GET' && !isByBrowser) return
+  const why = isByBrowser
+    ? 'with a session cookie: it writes, and a link on any page would send it by GET. GET is for ' +
+      'callers with an access token or a signature'
+    : 'or GET: HEAD may not write'
+  const name = request.url.replace(/\?.*$/s, '').split('/').at(-1)?.slice(0, 64)
+  throw new RequestError(405, `${name} must be sent by POST ${why}`, { allow: 'POST' })
 }
 
 const NO_DUTIES = { mustChangePassword: false, mustEnrolTotp: false } as const

@@ -41,5 +41,6 @@ export interface LoginRoute {
   readonly name: string
   /** `public` by default: the handler itself checks the session. */
   readonly access?: RouteAccess
+  readonly poolMs?: number
   readonly answer: Answer
 }

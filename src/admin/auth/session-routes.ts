@@ -48,12 +48,15 @@ import { createSessionCheck } from './session-check.ts'
 import { TOTP_ROUTES } from './totp/routes.ts'
 import type { Users } from './users.ts'
 
+/** Processor time of comparing a password, about. */
+const PASSWORD_MS = 50
+
 const ROUTES: readonly LoginRoute[] = [
   { method: 'GET', name: 'login', answer: answerCurrentUser },
-  { method: 'POST', name: 'login', answer: answerLogin },
+  { method: 'POST', name: 'login', answer: answerLogin, poolMs: PASSWORD_MS },
   { method: 'POST', name: 'logout', answer: answerLogout },
   { method: 'GET', name: 'options', answer: answerOptions },
-  { method: 'POST', name: 'password', answer: answerPassword },
+  { method: 'POST', name: 'password', answer: answerPassword, poolMs: PASSWORD_MS },
   ...TOTP_ROUTES,
 ]
 
@@ -78,12 +81,12 @@ export function addSessionRoutes(server: FastifyInstance, given: SessionRouteDep
       if (seconds !== null) reply.header('retry-after', seconds)
       return answerError(error, request, reply)
     })
-    for (const { method, name, access = 'public', answer } of ROUTES) {
+    for (const { method, name, access = 'public', answer, poolMs } of ROUTES) {
       for (const url of spellingsOf(name)) {
         routes.route({
           method,
           url,
-          config: { access },
+          config: { access, ...(poolMs !== undefined && { poolMs }) },
           handler: (request, reply) => {
             reply.header('cache-control', 'no-store')
             return answer(deps, request, reply)

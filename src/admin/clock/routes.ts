@@ -30,7 +30,7 @@ export function addClockRoutes(
     registerBodies(routes)
     routes.setErrorHandler(errorHandler(log))
     const config = { access: 'asked' } as const
-    routes.get(URL, { config }, async (request, reply) => {
+    routes.get(URL, { config: { ...config, readsByGet: true } }, async (request, reply) => {
       const { sent } = await readParameters(request, reply)
       await admit(request, sent, show.access)
       reply.header('cache-control', 'no-store')

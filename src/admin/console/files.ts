@@ -1,10 +1,15 @@
 /** Files of the operator console, as the build has made them, from memory. */
-import { createHash } from 'node:crypto'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { extname } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { chooseEncoding, ENCODINGS, type Encoding } from '../encodings.ts'
+import type { FastifyInstance } from 'fastify'
+import {
+  ENCODINGS,
+  type Encoding,
+  type Representations,
+  representationOf,
+  sendKept,
+} from '../encodings.ts'
 
 /**
  * The page runs only scripts of this server, and no text can become markup or code (Trusted
@@ -26,13 +31,6 @@ const ENDINGS: Readonly<Record<Encoding, string>> = { br: '.br', gzip: '.gz' }
 /** Names contain a hash of the content. */
 const IMMUTABLE = 'public, max-age=31536000, immutable'
 
-interface Representation {
-  /** Null for the file as it is. */
-  readonly encoding: Encoding | null
-  readonly bytes: Buffer
-  readonly etag: string
-}
-
 /**
  * Serves the page at `/` and its files below `/console/`, to anyone: they contain no data. Without
  * built files there are no such routes.
@@ -45,7 +43,7 @@ export function addConsole(server: FastifyInstance, folder = builtFolder()): voi
     const headers = headersOf(name)
     const url = name === PAGE ? '/' : `/console/${name}`
     server.get(url, { config: { access: 'public' } }, async (request, reply) =>
-      answer(request, reply.headers(headers), representations),
+      sendKept(request, reply.headers(headers), representations),
     )
   }
 }
@@ -68,27 +66,16 @@ function headersOf(name: string): Record<string, string> {
   }
 }
 
-function representationsOf(path: string): readonly Representation[] {
-  return [...ENCODINGS, null].map((encoding) => {
-    const ending = encoding === null ? '' : ENDINGS[encoding]
-    const bytes = readFileSync(`${path}${ending}`)
-    const digest = createHash('sha256').update(bytes).digest('base64url').slice(0, 16)
-    return { encoding, bytes, etag: `"${digest}"` }
-  })
-}
-
-function answer(
-  request: FastifyRequest,
-  reply: FastifyReply,
-  representations: readonly Representation[],
-): FastifyReply {
-  const wanted = chooseEncoding(request, reply)
-  const chosen = representations.find(({ encoding }) => encoding === wanted)
-  if (chosen === undefined) throw new RangeError('a file is there in every encoding')
-  const { encoding, bytes, etag } = chosen
-  reply.header('etag', etag)
-  if (encoding !== null) reply.header('content-encoding', encoding)
-  const known = request.headers['if-none-match']?.split(',').map((each) => each.trim()) ?? []
-  const isKnown = known.some((each) => each === '*' || each.replace(/^W\//, '') === etag)
-  return isKnown ? reply.code(304).removeHeader('content-encoding').send() : reply.send(bytes)
+function representationsOf(path: string): Representations {
+  const all = new Map(
+    [...ENCODINGS, null].map((encoding) => {
+      const ending = encoding === null ? '' : ENDINGS[encoding]
+      return [encoding, representationOf(readFileSync(`${path}${ending}`))]
+    }),
+  )
+  return async (encoding) => {
+    const found = all.get(encoding)
+    if (found === undefined) throw new RangeError('a file is there in every encoding')
+    return found
+  }
 }

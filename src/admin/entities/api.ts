@@ -66,6 +66,8 @@ export interface EntityCall {
   signal?: AbortSignal | undefined
   /** Value of `If-Match`. */
   ifMatch?: IfMatch | null
+  /** Of a change of a stored entity: see `WriteRequest.claim`. */
+  claim?: WriteRequest['claim']
   /** Receives the version of the revision in the response, if there is one. */
   showVersion?(version: string): void
 }
@@ -217,7 +219,7 @@ async function writeAnswer(
   context: RequestContext,
   trial?: WriteTrial,
 ): Promise<object> {
-  const { definition, action, raw, caller: actor, operationId, ifMatch } = call
+  const { definition, action, raw, caller: actor, operationId, ifMatch, claim } = call
   const { request, ignored } = writeRequestOf(raw, context, actor, trial)
   const { from, to, target, changes } = request
   const ownWrite = recordActions[definition.name]?.write
@@ -231,7 +233,7 @@ async function writeAnswer(
       ? await ownWrite(action, { ...record, isTrial: trial !== undefined })
       : action === 'create'
         ? await create(stores, request)
-        : await change(stores, action, { ...request, ifMatch })
+        : await change(stores, action, { ...request, ifMatch, claim })
   if (trial === undefined && result.entity !== null) showVersionOf(call, { ...result.entity })
   const entity = entityView(result.entity, definition.hidden)
   const more = Object.entries(result.more ?? {}).map(([name, value]) => [name, memberView(value)])

@@ -229,10 +229,12 @@ export class VersionConflictError extends ApiError {
 export class RequestError extends ApiError {
   override name = 'RequestError'
   override readonly httpStatus: number
+  override readonly headers: Readonly<Record<string, string>>
 
-  constructor(httpStatus: number, message: string) {
+  constructor(httpStatus: number, message: string, headers: Readonly<Record<string, string>> = {}) {
     super(message)
     this.httpStatus = httpStatus
+    this.headers = headers
   }
 
   override body(): object {

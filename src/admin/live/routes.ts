@@ -51,7 +51,7 @@ export function addLiveRoutes(server: FastifyInstance, parts: LiveRoutes): void 
   })
   server.register(async (routes) => {
     routes.setErrorHandler(errorHandler(log))
-    const passive = { isPassive: true } as const
+    const passive = { isPassive: true, readsByGet: true } as const
     routes.get(
       sample.path,
       { config: { access: sample.access, ...passive } },

@@ -13,7 +13,7 @@ import { sealerOf } from '../../catalog/settings/secret-keys.ts'
 import type { Config } from '../../config/schema.ts'
 import { type Clock, realTimeOf } from '../../runtime/clock.ts'
 import type { Logger } from '../../runtime/log.ts'
-import { answerCall, type EntityApi, resolveAction } from '../entities/api.ts'
+import { answerCall, type EntityApi, type EntityCall, resolveAction } from '../entities/api.ts'
 
 export interface Payments {
   readonly gateways: Gateways
@@ -48,8 +48,8 @@ export function createPayments(
   const { catalog, clock, entityApi } = options
   const charges = createCharges(options)
   const { gateways } = charges
-  const saveCard: TokenizeDeps['saveCard'] = (aid, active, actor) =>
-    saveActiveCard(entityApi, aid, active, actor)
+  const saveCard: TokenizeDeps['saveCard'] = (aid, active, caller, claim) =>
+    saveActiveCard(entityApi, { aid, active, caller, claim })
   return {
     gateways,
     tokens: { catalog, clock: realTimeOf(clock), gateways, saveCard },
@@ -57,12 +57,17 @@ export function createPayments(
   }
 }
 
+interface SavedCard {
+  readonly aid: number
+  readonly active: Readonly<Record<string, unknown>>
+  readonly caller: Actor
+  readonly claim: NonNullable<EntityCall['claim']>
+}
+
 /** A permanent change of the account from now on, with its audit record. */
 async function saveActiveCard(
   api: EntityApi,
-  aid: number,
-  active: Readonly<Record<string, unknown>>,
-  caller: Actor,
+  { aid, active, caller, claim }: SavedCard,
 ): Promise<void> {
   const now = new Date(api.stores.clock.nowMs()).toISOString()
   const raw = new Map<string, unknown>([
@@ -70,5 +75,5 @@ async function saveActiveCard(
     ['update', { from: now, payment_gateway: { active } }],
   ])
   const resolved = resolveAction('accounts', 'permanentchange')
-  await answerCall(api, { ...resolved, raw, caller, operationId: null })
+  await answerCall(api, { ...resolved, raw, caller, operationId: null, claim })
 }

@@ -56,7 +56,7 @@ function addList(routes: FastifyInstance, { gateways }: Payments): void {
   routes.route({
     method: ['GET', 'POST'],
     url: '/paymentgateways/list',
-    config: { access: PAYMENT_ENDPOINTS.list.access },
+    config: { access: PAYMENT_ENDPOINTS.list.access, readsByGet: true },
     async handler() {
       const enabled = await gateways.list()
       const details = GATEWAY_TYPES.map(({ name, about, params }) => {
@@ -188,10 +188,12 @@ async function makeDue(
   key: string,
   nowMs: number,
 ): Promise<void> {
+  const now = new Date(nowMs)
   await catalog.run('note a notification', () =>
     catalog.gatewaycharges.updateOne(
-      { _id: key, state: { $in: ['unknown', 'pending'] } },
-      { $set: { due: new Date(nowMs) }, $inc: { rev: 1 } },
+      // A repeated notification has no effect on a charge that is being asked for.
+      { _id: key, state: { $in: ['unknown', 'pending'] }, due: { $not: { $lte: now } } },
+      { $set: { due: now }, $inc: { rev: 1 } },
     ),
   )
 }

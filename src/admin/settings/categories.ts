@@ -79,7 +79,7 @@ const PAYMENTS: Category = {
   about:
     'Payments: further sources and fields of `uf` (`offline`), which debts are collected ' +
     '(`collection`), repetition of rejected charges (`retry_days`), gateway of new cards ' +
-    '(`gateway`).',
+    '(`gateway`), origins of the pages to which customers return (`return_origins`).',
   readRole: 'read',
   check: (value) => checkAgainstSchema(PaymentsSchema, value, 'payments'),
 }

@@ -36,7 +36,7 @@ export function addSettingsRoutes(server: FastifyInstance, deps: SettingsRoutes)
   server.register(async (routes) => {
     registerBodies(routes)
     routes.setErrorHandler(errorHandler(deps.log))
-    const access = { config: { access: 'asked', bodies: 'large' } } as const
+    const access = { config: { access: 'asked', bodies: 'large', readsByGet: true } } as const
     routes.route({
       method: ['GET', 'POST'],
       url: URL,

@@ -1,6 +1,7 @@
 /** Tokenization: a customer enters a card on a hosted page of the gateway. */
 import { randomBytes } from 'node:crypto'
 import type { Actor } from '../../catalog/actor.ts'
+import type { ClientSession } from '../../catalog/collections.ts'
 import type { Catalog } from '../../catalog/connection.ts'
 import type { TokenizationDocument } from '../../catalog/records/payment-documents.ts'
 import type { SavedCard } from '../../external/payment/gateway.ts'
@@ -11,8 +12,16 @@ export interface TokenizeDeps {
   readonly catalog: Catalog
   readonly clock: Clock
   readonly gateways: Gateways
-  /** Stores the card as the active one of the account. */
-  saveCard(aid: number, active: Readonly<Record<string, unknown>>, actor: Actor): Promise<void>
+  /**
+   * Stores the card as the active one of the account, in a transaction that begins with `claim`: if
+   * it throws, nothing is stored.
+   */
+  saveCard(
+    aid: number,
+    active: Readonly<Record<string, unknown>>,
+    actor: Actor,
+    claim: (session: ClientSession) => Promise<void>,
+  ): Promise<void>
 }
 
 export interface TokenizeRequest {
@@ -104,15 +113,24 @@ export async function finishTokenization(
   if (outcome.stage === 'open') return { kind: 'open' }
   const code = outcome.stage === 'rejected' ? outcome.code : ''
   const card = outcome.stage === 'completed' ? outcome.card : null
-  if (card !== null && found.state === 'open') {
-    await deps.saveCard(found.aid, activeFields(found.gateway, card, nowMs), found.actor)
+  const end = async (session?: ClientSession) => {
+    const { matchedCount } = await catalog.run('end a tokenization', () =>
+      catalog.tokenizations.updateOne(
+        { _id: reference, state: 'open' },
+        { $set: { state: outcome.stage, code } },
+        session === undefined ? {} : { session },
+      ),
+    )
+    if (matchedCount === 0) throw new TokenizationEndedError()
   }
-  await catalog.run('update a tokenization', () =>
-    catalog.tokenizations.updateOne(
-      { _id: reference, state: 'open' },
-      { $set: { state: outcome.stage, code } },
-    ),
-  )
+  try {
+    const { aid, actor } = found
+    if (card === null) await end()
+    else await deps.saveCard(aid, activeFields(found.gateway, card, nowMs), actor, end)
+  } catch (error) {
+    // An earlier return, or one at the same time, has had the effect.
+    if (!(error instanceof TokenizationEndedError)) throw error
+  }
   return {
     kind: outcome.stage,
     code,
@@ -120,6 +138,10 @@ export async function finishTokenization(
     fourDigits: card?.fourDigits ?? '',
     expiresMs: card?.expiresMs ?? null,
   }
+}
+
+class TokenizationEndedError extends Error {
+  override name = 'TokenizationEndedError'
 }
 
 /** `payment_gateway.active` of the account, before its secrets are sealed. */

@@ -9,7 +9,7 @@ import { Value } from '@sinclair/typebox/value'
 import { isDateFormat } from '../../domain/date-format.ts'
 import { FieldError, type Fields, isObject } from '../../domain/fields.ts'
 import type { Sealer } from './sealing.ts'
-import { checkAgainstSchema } from './settings-schema.ts'
+import { checkAgainstSchema, webAddress } from './settings-schema.ts'
 
 const closed = { additionalProperties: false } as const
 const optional = Type.Optional
@@ -24,17 +24,10 @@ const emptyOrText = () => Type.String({ maxLength: 1024, description: 'a text' }
 /** Sealed values are longer than the secrets in them. */
 const secret = () => text(2048)
 
-const url = Type.String({
-  // A password in the address would be visible to everyone who may read the settings.
-  pattern: '^https?://[^\\s/@?#]+([/?][^\\s#]*)?$',
-  maxLength: 1000,
-  description: 'an address that begins with http:// or https://, without user and password',
-})
-
 const AuthenticationSchema = Type.Object(
   {
     type: Type.Union([Type.Literal('oauth2'), Type.Literal('basic'), Type.Literal('none')]),
-    access_token_url: optional(url),
+    access_token_url: optional(webAddress),
     cache: flag(),
     data: optional(
       Type.Object(
@@ -70,7 +63,7 @@ const detailsFields = {
       description: 'external or local',
     }),
   ),
-  external_url: optional(url),
+  external_url: optional(webAddress),
   external_timeout_ms: whole(10, 60_000),
   external_cache_enabled: flag(),
   external_cache_ttl: whole(1, 86_400),
@@ -88,7 +81,7 @@ const AccountFields = {
 
 const BillableFields = {
   ...callFields,
-  url: optional(url),
+  url: optional(webAddress),
   timeout_ms: whole(100, 3_600_000),
   size: whole(1, 100_000),
   encoding: optional(

@@ -124,23 +124,26 @@ export const PAYMENT_GATEWAYS: StoredSetting<readonly StoredGateway[]> = {
   },
 }
 
-export interface RetrySettings {
+export interface ChargeSettings {
   /** Days after the first rejection on which a charge is repeated, ascending. */
   readonly retryDays: readonly number[]
   /** The gateway for new cards; null for the first enabled one. */
   readonly gateway: string | null
+  /** Origins of the pages to which a customer may return. */
+  readonly returnOrigins: readonly string[]
 }
 
 const RETRY_DAYS: readonly number[] = [3, 5, 7]
 
 /** A part of category `payments`. */
-export const CHARGE_SETTINGS: StoredSetting<RetrySettings> = {
+export const CHARGE_SETTINGS: StoredSetting<ChargeSettings> = {
   category: 'payments',
   read(value) {
     if (!isObject(value) || !Value.Check(PaymentsSchema, value)) {
-      return { retryDays: RETRY_DAYS, gateway: null }
+      return { retryDays: RETRY_DAYS, gateway: null, returnOrigins: [] }
     }
-    const { retry_days: days = RETRY_DAYS, gateway = null } = value
-    return { retryDays: [...days].sort((one, other) => one - other), gateway }
+    const { retry_days: days = RETRY_DAYS, gateway = null, return_origins: origins = [] } = value
+    const retryDays = [...days].sort((one, other) => one - other)
+    return { retryDays, gateway, returnOrigins: origins }
   },
 }

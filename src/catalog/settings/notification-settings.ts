@@ -5,10 +5,9 @@
 import { type TProperties, Type } from '@sinclair/typebox'
 import { FieldError, type Fields, isObject } from '../../domain/fields.ts'
 import type { Sealer } from './sealing.ts'
-import { checkAgainstSchema } from './settings-schema.ts'
+import { checkAgainstSchema, webAddress } from './settings-schema.ts'
 
 const closed = { additionalProperties: false } as const
-const TEXT_LENGTH_MAX = 1000
 /** Sealed values are longer than the secrets in them. */
 const SEALED_LENGTH_MAX = 2048
 const SECRET_LENGTH_MIN = 16
@@ -33,14 +32,7 @@ const period = () =>
 
 /** Fields of rules and of the settings. */
 export const receiverFields = {
-  url: Type.Optional(
-    Type.String({
-      // A password in the URL would be visible to everyone who may read the settings.
-      pattern: '^https?://[^\\s/@?#]+([/?#]\\S*)?$',
-      maxLength: TEXT_LENGTH_MAX,
-      description: 'an address that begins with http:// or https://, without user and password',
-    }),
-  ),
+  url: Type.Optional(webAddress),
   method: Type.Optional(oneOf('get', 'post')),
   decoder: Type.Optional(oneOf('json', 'xml')),
 }

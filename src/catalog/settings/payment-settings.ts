@@ -1,6 +1,7 @@
 /** Category `payments` of the stored configuration. */
 import { type Static, type TSchema, Type } from '@sinclair/typebox'
 import { Value } from '@sinclair/typebox/value'
+import { webOrigin } from './settings-schema.ts'
 
 const closed = { additionalProperties: false } as const
 /** Names of sources, and of fields of `uf`. */
@@ -63,8 +64,14 @@ export const PaymentsSchema = Type.Object(
     gateway: Type.Optional(
       Type.String({ pattern: GATEWAY_INSTANCE, description: 'the name of a gateway' }),
     ),
+    return_origins: Type.Optional(
+      Type.Array(webOrigin, { maxItems: 100, description: 'a list of origins' }),
+    ),
   },
-  { ...closed, description: 'an object with offline, collection, retry_days and gateway' },
+  {
+    ...closed,
+    description: 'an object with offline, collection, retry_days, gateway and return_origins',
+  },
 )
 
 export interface PaymentSettings {

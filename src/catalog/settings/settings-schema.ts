@@ -1,8 +1,26 @@
 /** Checks stored values against a schema, with readable messages. */
-import type { TSchema } from '@sinclair/typebox'
+import { FormatRegistry, type TSchema, Type } from '@sinclair/typebox'
 import { Value, type ValueError, ValueErrorType } from '@sinclair/typebox/value'
 import { nearest } from '../../config/nearest.ts'
 import { throwIssues } from '../../domain/field-errors.ts'
+import { isWebAddress, WEB_ADDRESS_FORM } from '../../domain/fields.ts'
+
+FormatRegistry.Set('web-address', isWebAddress)
+FormatRegistry.Set('web-origin', (text) => isWebAddress(text) && new URL(text).origin === text)
+
+/** As browsers write it: in small letters, without the usual port. */
+export const webOrigin = Type.String({
+  format: 'web-origin',
+  maxLength: 300,
+  description: 'an origin, as https://shop.example.net',
+})
+
+/** An address that the node calls. */
+export const webAddress = Type.String({
+  format: 'web-address',
+  maxLength: 1000,
+  description: WEB_ADDRESS_FORM,
+})
 
 /**
  * Throws `FieldError` for the mismatches; their paths begin with `path`. The messages do not quote

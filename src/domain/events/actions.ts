@@ -1,6 +1,6 @@
 /** The actions of rules on further usage, compiled from the stored configuration. */
 import type { ServiceAction } from '../charge-outcome.ts'
-import { FieldError } from '../fields.ts'
+import { FieldError, isWebAddress, WEB_ADDRESS_FORM } from '../fields.ts'
 import type { CompiledCondition } from './conditions.ts'
 import type { ActionType, BalanceRuleDocument, RuleActionDocument } from './rule-documents.ts'
 
@@ -45,8 +45,6 @@ export function compileAction(
   }
 }
 
-const ADDRESS = /^https?:\/\/[^\s/@?#]+(?:[/?#]\S*)?$/
-
 function toldBy({ type, policy, address }: RuleActionDocument, at: string): ServiceAction | null {
   const unused = { bar: { policy, address }, redirect: { policy }, throttle: { address } }[type]
   for (const [key, value] of Object.entries(unused)) {
@@ -60,9 +58,6 @@ function toldBy({ type, policy, address }: RuleActionDocument, at: string): Serv
     return { type, policy }
   }
   if (address === undefined) throw new FieldError(`${at}.address`, 'is missing')
-  if (ADDRESS.test(address) && URL.canParse(address)) return { type, address }
-  throw new FieldError(
-    `${at}.address`,
-    'must be an address that begins with http:// or https://, without user and password',
-  )
+  if (isWebAddress(address)) return { type, address }
+  throw new FieldError(`${at}.address`, `must be ${WEB_ADDRESS_FORM}`)
 }

@@ -39,6 +39,15 @@ async function payer(): Promise<number> {
   return aid
 }
 
+/** The address to which a page with an entered card leads back. */
+async function returnOf(aid: number): Promise<string> {
+  const { details } = await world.call('/api/cards', { aid, name: 'sandbox' })
+  const body = new URLSearchParams({ number: '4242424242424242', expiry: '12/28' })
+  const { url } = details as { url: string }
+  const entered = await fetch(url, { method: 'POST', body, redirect: 'manual' })
+  return entered.headers.get('location') ?? ''
+}
+
 let invoiceId = 1000
 async function invoice(aid: number): Promise<void> {
   const { catalog } = world.stores()
@@ -117,6 +126,36 @@ describe('/api/cards', () => {
   })
 })
 
+describe('the return of a hosted page', () => {
+  it('saves the card once, however often it is sent at the same time', async () => {
+    const aid = await world.account()
+    const { catalog } = world.stores()
+    const revisions = () => catalog.subscribers.countDocuments({ type: 'account', aid } as object)
+    const before = await revisions()
+    world.now += MINUTE_MS
+    const url = await returnOf(aid)
+    const sent = Array.from({ length: 10 }, async () => (await fetch(url)).text())
+    for (const text of await Promise.all(sent)) expect(text).toContain('ending in 4242 was saved')
+    // Each further change at a later time would add a revision.
+    expect(await revisions()).toBe(before + 1)
+    const changes = { type: 'permanentchange', key: String(aid) }
+    // Of the revision that ends, and of the new one.
+    expect(await catalog.audit.countDocuments(changes)).toBe(2)
+  })
+
+  it('may be sent again after the account could not be changed', async () => {
+    const aid = await world.account()
+    const url = await returnOf(aid)
+    const { catalog } = world.stores()
+    const account = { type: 'account', aid } as object
+    const stored = await catalog.subscribers.find(account).toArray()
+    await catalog.subscribers.deleteMany(account)
+    expect(await (await fetch(url)).text()).not.toContain('was saved')
+    await catalog.subscribers.insertMany(stored)
+    expect(await (await fetch(url)).text()).toContain('ending in 4242 was saved')
+  })
+})
+
 describe('/api/charge', () => {
   it('of one account is answered with its charges', async () => {
     const aid = await payer()
@@ -182,6 +221,10 @@ describe('/api/charge', () => {
     }
     expect((await notify('whsec_other')).status).toBe(403)
     expect((await notify(WEBHOOK_SECRET)).status).toBe(200)
+    const told = () => world.stores().catalog.gatewaycharges.findOne({ _id: id })
+    const before = await told()
+    expect((await notify(WEBHOOK_SECRET)).status).toBe(200)
+    expect(await told()).toEqual(before)
     world.now += 15_000
     const status = async () => {
       const { details: found } = await world.call('/api/chargestatus', { aid })

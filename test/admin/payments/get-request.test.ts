@@ -21,6 +21,7 @@ beforeAll(async () => {
   const made = await set('shared_secret', { name: 'shop', roles: ['write'] })
   secret = (made['details'] as { key: string }).key
   await set('payment_gateways', [{ name: 'sandbox' }])
+  await set('payments', { return_origins: ['https://shop.example.org', 'https://x'] })
   closed().pass(60_000)
   const person = { firstname: 'Ada', lastname: 'Byron', country: 'UK', address: '1 Mill Rd' }
   const update = JSON.stringify({ ...person, email: 'ada@example.org', zip_code: 'AB1' })
@@ -30,6 +31,9 @@ beforeAll(async () => {
 
 type Data = Record<string, unknown>
 
+const NOT_ALLOWED =
+  'its origin is not in payments.return_origins of the settings, as https://shop.example.net'
+
 function signed(data: Data, key = secret): string {
   const all = { ...data, _t_: Math.floor(closed().now() / 1000) }
   return JSON.stringify({
@@ -38,9 +42,13 @@ function signed(data: Data, key = secret): string {
   })
 }
 
-async function open(params: Record<string, string>, headers: Record<string, string> = {}) {
+async function open(
+  params: Record<string, string>,
+  headers: Record<string, string> = {},
+  method = 'GET',
+) {
   const url = `${closed().url}/paymentgateways/getRequest?${new URLSearchParams(params)}`
-  const response = await fetch(url, { redirect: 'manual', headers })
+  const response = await fetch(url, { redirect: 'manual', headers, method })
   const text = await response.text()
   const body = text.startsWith('{') ? (JSON.parse(text) as Data) : {}
   return { status: response.status, location: response.headers.get('location'), body }
@@ -70,9 +78,20 @@ describe('a signed link', () => {
     }
   })
 
-  it('of a caller with a session needs no signature', async () => {
-    expect(await open({ aid: String(aid) }, { cookie })).toMatchObject({ status: 302 })
-    expect(await open({ data: JSON.stringify({ aid }) }, { cookie })).toMatchObject({ status: 302 })
+  it('is not needed with a session, by POST: a link on any page may be followed by GET', async () => {
+    const opened = await closed().post(
+      '/paymentgateways/getRequest',
+      { aid: String(aid), iframe: '1' },
+      cookie,
+    )
+    expect((opened['details'] as { url: string }).url).toMatch(PAGE)
+    for (const sent of [{ aid: String(aid) }, { data: JSON.stringify({ aid }) }]) {
+      const { status, body } = await open(sent, { cookie })
+      expect([status, body['desc']]).toEqual([
+        405,
+        expect.stringMatching(/^getRequest must be sent by POST/),
+      ])
+    }
   })
 
   it.each([
@@ -81,6 +100,13 @@ describe('a signed link', () => {
     [{ aid: 999_999 }, 'aid: there is no account 999999'],
     [{ aid: 'own', name: 'paypal' }, 'name must be one of sandbox'],
     [{ aid: 'own', ok_page: 'javascript:1' }, /^ok_page must be an address/],
+    ...['return_url', 'ok_page', 'fail_page'].flatMap((name) =>
+      [
+        'https://evil.example.org/',
+        'http://shop.example.org/',
+        'https://shop.example.org:8443/',
+      ].map((page) => [{ aid: 'own', [name]: page }, `${name}: ${NOT_ALLOWED}`] as [Data, string]),
+    ),
     [
       { aid: 'own', action: 'single_payment', amount: 5 },
       'action single_payment is not supported: a page stores a card',
@@ -102,7 +128,7 @@ describe('a signed link', () => {
     await fc.assert(
       fc.asyncProperty(members, fc.boolean(), async (given, isKnown) => {
         const data = JSON.stringify({ ...given, ...(isKnown && { aid }) })
-        const { status, body } = await open({ data }, { cookie })
+        const { status, body } = await open({ data }, { cookie }, 'POST')
         expect([200, 302, 400], data).toContain(status)
         if (status === 200 && body['status'] === 0) expect(body['desc']).toBe(body['message'])
       }),
@@ -111,9 +137,11 @@ describe('a signed link', () => {
   })
 
   it('must be an object of JSON', async () => {
-    expect((await open({ data: '[1]' }, { cookie })).body['desc']).toBe(
+    expect((await open({ data: '[1]' }, { cookie }, 'POST')).body['desc']).toBe(
       'Field data should be of type Object',
     )
-    expect((await open({ data: '{' }, { cookie })).body['desc']).toMatch(/^data is not JSON/)
+    expect((await open({ data: '{' }, { cookie }, 'POST')).body['desc']).toMatch(
+      /^data is not JSON/,
+    )
   })
 })

@@ -18,12 +18,14 @@ beforeAll(async () => {
     category: 'payment_gateways',
     data: [{ name: 'sandbox' }],
   })
-  world.now += 60_000
   shop = createServer((_request, response) => {
     response.setHeader('content-type', 'text/html')
     response.end('<h1>Shop</h1>')
   })
   await new Promise<void>((resolve) => shop.listen(0, '127.0.0.1', resolve))
+  const data = { return_origins: [`http://127.0.0.1:${(shop.address() as AddressInfo).port}`] }
+  await world.call('/api/settings', { action: 'set', category: 'payments', data })
+  world.now += 60_000
   shopUrl = `http://127.0.0.1:${(shop.address() as AddressInfo).port}/account`
   if (CHROMIUM === undefined) return
   browser = await chromium.launch({ executablePath: CHROMIUM, args: ['--no-sandbox'] })

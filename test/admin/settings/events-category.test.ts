@@ -86,6 +86,18 @@ describe('the address of a receiver', () => {
     )
   })
 
+  it.each(['http://[::1/x', 'http://crm.example:port/x', 'http://%zz', 'no address'])(
+    'must be a URL, unlike %s',
+    async (url) => {
+      for (const [path, value] of [
+        ['settings.http.url', { settings: { http: { url } } }],
+        ['balance.0.url', { balance: [rule({ url })] }],
+      ] as const) {
+        expect(await refused('events', value)).toContain(`events.${path} must be an address`)
+      }
+    },
+  )
+
   it('may be a private one that the configuration allows', async () => {
     await set('events', { balance: [rule({ url: URL_OF })], settings: { http: { url: URL_OF } } })
   })

@@ -2,6 +2,7 @@
 import { createHash, randomInt } from 'node:crypto'
 import type { SecondFactorDocument } from '../../../catalog/records/second-factor.ts'
 import type { Sealer } from '../../../catalog/settings/sealing.ts'
+import { isDuplicate } from '../../../catalog/transactions/duplicate.ts'
 import type { AuthDeps } from '../auth-deps.ts'
 import { AuthRefusal } from '../refusal.ts'
 import { ACCEPTED_MS, newSecret, stepOf } from './codes.ts'
@@ -18,8 +19,12 @@ export type Proof = 'code' | { readonly recoveryCodesLeft: number }
 /** `id`: the user id of sessions. Each rejects if a store is unavailable. */
 export interface SecondFactors {
   state(id: string): Promise<FactorState>
-  /** Returns a new secret, which becomes active when `confirm` receives a code of it. */
-  begin(id: string, username: string): Promise<string>
+  /**
+   * Returns a new secret, which becomes active when `confirm` receives a code of it. `enrolledMs`:
+   * of the state that the caller has seen, whose factor was proved. Throws `AuthRefusal` if another
+   * factor has been set up since.
+   */
+  begin(id: string, username: string, enrolledMs: number | null): Promise<string>
   /** Returns the recovery codes; null if the code is wrong. Throws `AuthRefusal` before `begin`. */
   confirm(id: string, code: string): Promise<readonly string[] | null>
   /** Consumes a code or a recovery code; null if it is wrong or was used before. */
@@ -49,13 +54,19 @@ export function createSecondFactors(deps: Deps): SecondFactors {
       }
     },
 
-    async begin(id, username) {
+    async begin(id, username, enrolledMs) {
       const secret = newSecret()
-      const first = { secret: null, enrolled_at: null, recovery: [] }
+      const first = { secret: null, recovery: [] }
       const change = { $set: { username, pending: sealer.seal(secret) }, $setOnInsert: first }
-      await catalog.run('begin a second factor', () =>
-        secondfactors.updateOne({ _id: id }, change, { upsert: true }),
-      )
+      const seen = { _id: id, enrolled_at: enrolledMs === null ? null : new Date(enrolledMs) }
+      await catalog.run('begin a second factor', async () => {
+        try {
+          await secondfactors.updateOne(seen, change, { upsert: true })
+        } catch (error) {
+          if (!isDuplicate(error)) throw error
+          throw new AuthRefusal('the second factor was set up by another request just now')
+        }
+      })
       return secret
     },
 

@@ -41,8 +41,9 @@ async function answerBegin(deps: RouteDeps, request: FastifyRequest, reply: Fast
   const { values } = await bodyOf(request, reply)
   const who = await userOf(deps, request, reply)
   const { id, name } = who.user
-  if ((await deps.factors.state(id)).isEnrolled) await prove(deps, request, who, totpIn(values))
-  const secret = await deps.factors.begin(id, name)
+  const { isEnrolled, enrolledMs } = await deps.factors.state(id)
+  if (isEnrolled) await prove(deps, request, who, totpIn(values))
+  const secret = await deps.factors.begin(id, name, enrolledMs)
   const { issuer } = (await deps.settings.get(SECURITY)).totp
   return success({ secret, uri: enrolmentUri(secret, name, issuer) }, {})
 }

@@ -102,7 +102,8 @@ export async function change(
   const { stored, result, isPostponed } = await changeEntities(
     stores,
     `${action} ${definition.name}`,
-    async () => {
+    async (session) => {
+      await request.claim?.(session)
       const revisions = await revisionsOf(catalog, definition, target.key)
       const draft = new Draft(revisions)
       const nowMs = clock.nowMs()

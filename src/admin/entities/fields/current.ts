@@ -16,27 +16,34 @@ import type { FieldDefinition } from './field-definition.ts'
 export interface CurrentFields {
   /** Rejects with `FieldError` if a stored field is invalid, or if MongoDB is unavailable. */
   of(definition: CollectionDefinition): Promise<readonly FieldDefinition[]>
+  /**
+   * What the fields are made of: the same object until it changes. Rejects if MongoDB is unavailable.
+   */
+  stored(): Promise<object>
 }
 
 export function createCurrentFields(catalog: Catalog, clock: Clock, config: Config): CurrentFields {
   const { pollMs } = config.catalog
   const identifying = createIdentifyingFieldsCache(config)
-  let settings: FieldSettings | undefined
-  let fileTypes: unknown
+  let known: { settings: FieldSettings; fileTypes: unknown } | undefined
   let readMs = 0
+  const stored = async () => {
+    const nowMs = clock.nowMs()
+    if (known !== undefined && nowMs - readMs < pollMs) return known
+    const [settings, { value: fileTypes }] = await Promise.all([
+      readFieldSettings(catalog),
+      readCategory(catalog, 'file_types'),
+    ])
+    const read = { settings, fileTypes }
+    if (known === undefined || !isDeepStrictEqual(read, known)) known = read
+    readMs = nowMs
+    return known
+  }
   return {
+    stored,
     async of(definition) {
       if (definition.configuredFieldsPath === null) return []
-      const nowMs = clock.nowMs()
-      if (settings === undefined || nowMs - readMs >= pollMs) {
-        const [read, stored] = await Promise.all([
-          readFieldSettings(catalog),
-          readCategory(catalog, 'file_types'),
-        ])
-        settings = read
-        fileTypes = stored.value
-        readMs = nowMs
-      }
+      const { settings, fileTypes } = await stored()
       const fields = fieldsOf(definition, settings)
       return definition.name === 'subscribers' ? withUnique(fields, identifying(fileTypes)) : fields
     },

@@ -144,7 +144,7 @@ export const PAYMENT_ANSWERS: Readonly<Record<string, NodeAnswer>> = {
       details: { url: 'https://billing.example.org/paymentgateways/sandbox/kJ3vX0pQ' },
     },
     refused: ['actionError', 'permissionError', 'loginError'],
-    others: { ...ADMITTED, '503': 'unavailable' },
+    others: { ...ADMITTED, '405': 'badMethod', '503': 'unavailable' },
     further: { '302': redirect('Without `iframe`: to the hosted page.') },
   },
   'GET /paymentgateways/sandbox/:reference': {

@@ -1,6 +1,7 @@
 /** Requests of the entity API, parsed and validated against the definition of their action. */
 import type { CustomerLookup } from '../../../billing/customer-lookup.ts'
 import type { Actor } from '../../../catalog/actor.ts'
+import type { ClientSession } from '../../../catalog/collections.ts'
 import type { Catalog } from '../../../catalog/connection.ts'
 import type { ChangeStores } from '../../../catalog/revisions/entity-changes.ts'
 import type { Sealer } from '../../../catalog/settings/sealing.ts'
@@ -70,6 +71,11 @@ export interface WriteRequest {
   isMigrated?: boolean
   /** The write is only tried. */
   trial?: WriteTrial
+  /**
+   * Runs first in the transaction of the change, and takes the right to it; if it throws, nothing is
+   * written.
+   */
+  claim?: ((session: ClientSession) => Promise<void>) | undefined
   /** The version that the revision must have. */
   ifMatch?: IfMatch | null | undefined
 }

@@ -84,6 +84,16 @@ describe('a second factor', () => {
     expect((await post(world, 'totp/begin')).body.desc).toBe('nobody is logged in')
   })
 
+  it('is not begun by a request that has seen none, once there is one', async () => {
+    const { world, cookie } = await enrolled()
+    const { catalog } = auth
+    const [stored] = await catalog().secondfactors.find().toArray()
+    const id = stored?._id ?? ''
+    await expect(world.factors.begin(id, USER, null)).rejects.toThrow('set up by another request')
+    expect(await catalog().secondfactors.find().toArray()).toEqual([stored])
+    expect(await state(world, cookie)).toMatchObject({ details: { enrolled: true } })
+  })
+
   it('ends the other sessions of the user, which had none', async () => {
     await addUser(auth.catalog())
     const world = auth.server()

@@ -48,6 +48,8 @@ export async function startClosedAdmin(
       TOLLGATE_RECORDER_ENABLED: 'false',
       TOLLGATE_ADMIN_PORT: '0',
       TOLLGATE_SECRETS_KEY: 'a key of the tests',
+      // The event loop does the work of the tests, too.
+      TOLLGATE_ADMIN_ANONYMOUS_PERCENT: '100',
       ...env,
     },
   })

@@ -1,0 +1,152 @@
+/**
+ * Limits the processor time that one address without a session may cause: its requests wait in the
+ * same event loop as those of operators.
+ */
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { errorBody } from './client-errors.ts'
+import { networksOf } from './networks.ts'
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** Processor time of a request in the thread pool, which compares passwords. */
+    poolMs?: number
+  }
+}
+
+export interface AnonymousLimits {
+  /** Share of one processor, per address. */
+  readonly percent: number
+  /** Monotonic. */
+  nowMs(): number
+  /** Time for which the event loop has worked since its start. */
+  activeMs(): number
+}
+
+/** Seconds of its share that an address may use at once. */
+const BURST_S = 30
+/** Assumed for each request under way. */
+const EXPECTED_MS = 10
+const KEPT_MAX = 10_000
+
+/** Time of one network: what it has used and not got back yet. */
+interface Account {
+  usedMs: number
+  /** Until when time has returned. */
+  atMs: number
+  underWay: number
+  /** `activeMs` up to which work has been charged. */
+  chargedMs: number
+}
+
+/** Ends a request; `isCharged`: its caller had no session. */
+type End = (isCharged: boolean) => void
+
+/**
+ * An address is charged for all that the loop works while it has requests under way, whoever causes
+ * it: work cannot be attributed to single requests at a reasonable price.
+ */
+export class AnonymousWork {
+  readonly #limits: AnonymousLimits
+  readonly #accounts = new Map<string, Account>()
+
+  constructor(limits: AnonymousLimits) {
+    this.#limits = limits
+  }
+
+  /** Networks that are remembered. */
+  get size(): number {
+    return this.#accounts.size
+  }
+
+  /**
+   * Begins a request: returns what ends it, or the milliseconds after which it may be repeated.
+   * `poolMs`: of its work outside of the loop.
+   */
+  begin(address: string, poolMs = 0): number | End {
+    const networks = networksOf(address).map(({ name, times }) => {
+      return { account: this.#accountOf(name, times), times }
+    })
+    const waitMs = Math.max(...networks.map(({ account, times }) => this.#waitMs(account, times)))
+    if (waitMs > 0) return waitMs
+    for (const { account } of networks) {
+      account.usedMs += poolMs
+      account.underWay += 1
+    }
+    const begunMs = this.#limits.activeMs()
+    return (isCharged) => {
+      const endedMs = this.#limits.activeMs()
+      for (const { account } of networks) {
+        account.underWay -= 1
+        if (!isCharged) continue
+        account.usedMs += endedMs - Math.max(begunMs, account.chargedMs)
+        account.chargedMs = endedMs
+      }
+    }
+  }
+
+  #accountOf(name: string, times: number): Account {
+    const nowMs = this.#limits.nowMs()
+    let account = this.#accounts.get(name)
+    if (account === undefined) {
+      if (this.#accounts.size >= KEPT_MAX) this.#forget()
+      account = { usedMs: 0, atMs: nowMs, underWay: 0, chargedMs: 0 }
+      this.#accounts.set(name, account)
+    }
+    account.usedMs = Math.max(0, account.usedMs - (nowMs - account.atMs) * this.#share(times))
+    account.atMs = nowMs
+    return account
+  }
+
+  #waitMs({ usedMs, underWay }: Account, times: number): number {
+    const share = this.#share(times)
+    const overMs = usedMs + underWay * EXPECTED_MS - share * BURST_S * 1000
+    // At the limit it has to wait for the next millisecond.
+    return overMs < 0 ? 0 : Math.max(1, Math.ceil(overMs / share))
+  }
+
+  #share(times: number): number {
+    return (times * this.#limits.percent) / 100
+  }
+
+  /** Those without requests under way that have got everything back, or else the oldest ones. */
+  #forget(): void {
+    const nowMs = this.#limits.nowMs()
+    for (const [name, { usedMs, atMs, underWay }] of this.#accounts) {
+      if (underWay === 0 && usedMs <= (nowMs - atMs) * this.#share(1)) this.#accounts.delete(name)
+    }
+    for (const [name, { underWay }] of this.#accounts) {
+      if (this.#accounts.size < KEPT_MAX) return
+      if (underWay === 0) this.#accounts.delete(name)
+    }
+  }
+}
+
+/**
+ * Refuses by 429 requests without a session from an address that has used its time; health, metrics
+ * and the heartbeat are exempt. Call it after the guard has been installed, which identifies
+ * callers.
+ */
+export function limitAnonymous(
+  server: FastifyInstance,
+  limits: AnonymousLimits,
+  hasSession: (request: FastifyRequest) => Promise<boolean>,
+): void {
+  const work = new AnonymousWork(limits)
+  server.addHook('onRequest', async (request: FastifyRequest, reply: FastifyReply) => {
+    const { inReserve, poolMs } = request.routeOptions.config
+    if (inReserve === true || request.caller !== null) return
+    // Public routes identify nobody. Without Redis nobody has a session.
+    if (await hasSession(request).catch(() => false)) return
+    const begun = work.begin(request.ip, poolMs)
+    if (typeof begun !== 'number') {
+      // A signature, or a token in the body, has identified the caller in the meantime.
+      reply.raw.once('close', () => begun(request.caller === null))
+      return
+    }
+    const desc = 'this address has used its share of processor time without a session: wait'
+    return reply
+      .code(429)
+      .header('retry-after', Math.ceil(begun / 1000))
+      .send({ ...errorBody(429, desc), details: false })
+  })
+}
