@@ -1,6 +1,5 @@
 /** `tollgate cycle …`: runs the billing cycle, directly on the store. */
 import { calendarOf } from '../billing/credit/credits.ts'
-import { isCycleKey } from '../billing/cycle-key.ts'
 import { BillingError } from '../billing/errors.ts'
 import type { OpenAccounts } from '../billing/run/account-source.ts'
 import { confirmInvoices, hasUnconfirmed } from '../billing/run/confirm.ts'
@@ -23,6 +22,7 @@ import type { CycleCounts, CycleRunDocument } from '../catalog/records/cycle-doc
 import { billrunSettingsOf } from '../catalog/settings/billrun-settings.ts'
 import { readCategory } from '../catalog/settings/stored-config.ts'
 import type { Config } from '../config/schema.ts'
+import { isCycleKey } from '../domain/cycle.ts'
 import { CustomerSystemError } from '../external/customers/errors.ts'
 import { closeMail } from '../external/mail.ts'
 import { type Clock, monotonicMs } from '../runtime/clock.ts'

@@ -6,13 +6,14 @@ import {
   CycleError,
   type StoredRevision,
 } from '../../billing/cycle/compute.ts'
-import { isCycleKey, keyAt } from '../../billing/cycle-key.ts'
+import { keyAt } from '../../billing/cycle-key.ts'
 import { createDocuments, type DocumentFormat } from '../../billing/documents/documents.ts'
 import { integerFrom } from '../../billing/payments/payment-order.ts'
 import { expectedInvoice, expectedSource } from '../../billing/run/expected.ts'
 import { AccountInputError } from '../../billing/run/read-accounts.ts'
 import { runCycleOf } from '../../billing/run/run-cycle.ts'
 import { anyValue } from '../../catalog/entities/json-schema.ts'
+import { isCycleKey } from '../../domain/cycle.ts'
 import { type Fields, isObject } from '../../domain/fields.ts'
 import { ActionError } from '../entities/errors.ts'
 import { dateOf } from '../entities/requests/instant.ts'
