@@ -110,6 +110,7 @@ export async function startAdmin(options: AdminOptions): Promise<Admin> {
   try {
     if (config.clock.test) await refuseLiveGateway(charges)
     auth.guard.install(server)
+    ends.push({ stop: auth.close })
     refuseCrossSite(server, config.admin, listedOrigins(settings))
     const areChangesFinished = () => outbox?.hasRun() === true
     const health = { isRedisFit, canRedisWrite, areChangesFinished, hasUsers: () => hasUsers() }
