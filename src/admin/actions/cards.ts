@@ -6,6 +6,7 @@ import { CHARGE_SETTINGS } from '../../catalog/settings/gateway-settings.ts'
 import { GatewayRefusedError, GatewayUnansweredError } from '../../external/payment/gateway.ts'
 import { ActionError, RequestError } from '../entities/errors.ts'
 import { NOT_DELETED } from '../entities/rules/lookups.ts'
+import { policyOriginOf } from '../headers.ts'
 import { type ActionCall, action } from './action.ts'
 import { param } from './parameters.ts'
 import {
@@ -116,8 +117,8 @@ async function refuseUnknownAccount(
 /** An address of the web, or an empty text. */
 function addressOf(given: string | undefined, name: string): string {
   if (given === undefined || given === '') return ''
-  const url = URL.canParse(given) ? new URL(given) : null
-  if (url !== null && /^https?:$/.test(url.protocol) && url.username === '') return url.href
+  const url = policyOriginOf(given) === null ? null : new URL(given)
+  if (url !== null && url.username === '') return url.href
   throw new ActionError(`${name} must be an address that begins with https:// or http://`)
 }
 
