@@ -118,11 +118,20 @@ function targetIn(
 ): Fields | null {
   try {
     const declared = queryParams(context, compound.query)
-    return castQuery(declared, targetOf(compound, context), context)
+    const target = castQuery(declared, targetOf(compound, context), context)
+    refuseConditions(context, target)
+    return target
   } catch (error) {
     if (trial?.note(error) !== true) throw error
     return null
   }
+}
+
+/** An erasure is of one person, whom its number names. */
+function refuseConditions({ action, definition }: RequestContext, target: Fields): void {
+  const { keyField } = definition
+  if (action !== 'erase' || typeof target[keyField] === 'number') return
+  throw new EntityRuleError(`query.${keyField} must be one integer`)
 }
 
 function isForce({ field_name: name }: FieldDefinition): boolean {
