@@ -42,6 +42,7 @@ export class Terminal {
   /** Exits with 1 when the output of this process has no reader any more, as with `head`. */
   stopWithoutReader(): void {
     if (this.#streams !== process) return
+    process.stderr.on('error', () => undefined)
     process.stdout.on('error', (error: NodeJS.ErrnoException) => {
       if (error.code === 'EPIPE') process.exit(1)
       throw error
