@@ -7,6 +7,7 @@ import type { Ledger } from '../ledger/ledger.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { Logger } from '../runtime/log.ts'
 import { balanceActions } from './balances/actions.ts'
+import type { CardGuesses } from './cards/guesses.ts'
 import type { EntityApi } from './entities/api.ts'
 import { createCurrentFields } from './entities/fields/current.ts'
 import { billActions } from './entities/records/bills.ts'
@@ -23,6 +24,8 @@ export interface EntityApiOptions {
   config: Config
   /** Subscribers of a customer system. */
   lookup: CustomerLookup
+  /** Absent in a command. */
+  cardGuesses?: CardGuesses
   log: Pick<Logger, 'warn' | 'error' | 'info'>
 }
 
@@ -33,7 +36,7 @@ export function createEntityApi(options: EntityApiOptions): EntityApi {
     stores,
     fields: createCurrentFields(catalog, clock, config),
     recordActions: {
-      balances: balanceActions(stores),
+      balances: balanceActions({ ...stores, cardGuesses: options.cardGuesses }),
       lines: lineActions(stores),
       bills: billActions(stores),
       events: eventActions(stores),

@@ -20,6 +20,15 @@ export const SECURITY_HEADERS: Readonly<Record<string, string>> = {
 /** Requires HTTPS for a year; sent over HTTPS only. */
 export const STRICT_TRANSPORT = ['strict-transport-security', 'max-age=31536000'] as const
 
+/** URLs accept host names with `;`, `'`, `,` and `*`, which mean something in a policy. */
+const POLICY_ORIGIN = /^https?:\/\/(?:[a-z0-9._-]+|\[[0-9a-f:]+\])(?::\d+)?$/
+
+/** Origin of a page of the web as a source in a `content-security-policy`; null for other texts. */
+export function policyOriginOf(address: string): string | null {
+  const origin = URL.canParse(address) ? new URL(address).origin : ''
+  return POLICY_ORIGIN.test(origin) ? origin : null
+}
+
 /** The same headers as raw lines, for answers written to the socket directly. */
 export function headerLines(isSecure: boolean): string {
   const all = Object.entries(SECURITY_HEADERS).concat(isSecure ? [[...STRICT_TRANSPORT]] : [])

@@ -15,6 +15,7 @@ import { ACTIONS } from './actions/table.ts'
 import { addApiPages } from './api-pages.ts'
 import type { RouteAccess } from './auth/access.ts'
 import type { Auth } from './auth/auth.ts'
+import type { CardGuesses } from './cards/guesses.ts'
 import type { ClockMover } from './clock/move.ts'
 import { addClockRoutes } from './clock/routes.ts'
 import { addConsole } from './console/files.ts'
@@ -51,6 +52,7 @@ export interface RouteParts {
   readonly reports: ReportParts
   readonly liveCatalogue: LiveCatalogue
   readonly checkFileType: CheckFileType | undefined
+  readonly cardGuesses: CardGuesses
   readonly health: Pick<
     HealthOptions,
     'isRedisFit' | 'canRedisWrite' | 'areChangesFinished' | 'hasUsers'
@@ -133,6 +135,7 @@ function addActions(server: FastifyInstance, parts: RouteParts): void {
     reports: parts.reports,
     liveCatalogue: parts.liveCatalogue,
     checkFileType: parts.checkFileType,
+    cardGuesses: parts.cardGuesses,
     actions: ACTIONS,
     permits: auth.permits,
     async admit(request, sent, action) {

@@ -22,6 +22,7 @@ import { type Auth, type AuthOptions, createAuth } from './auth/auth.ts'
 import { hasGeneratedPassword } from './auth/first-admin.ts'
 import { type FirstAdminWatch, watchFirstAdmin } from './auth/first-admin-watch.ts'
 import { refuseCrossSite } from './browsers.ts'
+import { createCardGuesses } from './cards/guesses.ts'
 import { createClockMover } from './clock/move.ts'
 import { liveGateway } from './clock/production.ts'
 import { listedOrigins } from './cors.ts'
@@ -84,7 +85,8 @@ export async function startAdmin(options: AdminOptions): Promise<Admin> {
   const parts = { catalog, clock, config, log }
   const accounts = createAccounts(catalog, config, clock)
   const { openAccounts, lookup } = accounts
-  const entityApi = createEntityApi({ ...parts, ledger, lookup })
+  const cardGuesses = createCardGuesses({ ...parts, keys, settings, audit, metrics })
+  const entityApi = createEntityApi({ ...parts, ledger, lookup, cardGuesses })
   const payments = createPayments({ ...parts, lookup, settings, entityApi, stripeAddress })
   const { charges } = payments
   const cycle = createCycle({ ...parts, openAccounts })
@@ -109,6 +111,7 @@ export async function startAdmin(options: AdminOptions): Promise<Admin> {
   try {
     if (config.clock.test) await refuseLiveGateway(charges)
     auth.guard.install(server)
+    ends.push({ stop: auth.close })
     refuseCrossSite(server, config.admin, listedOrigins(settings))
     if (!auth.guard.isOpen) {
       const times = { nowMs: monotonicMs, activeMs: loopActiveMs }
@@ -118,7 +121,7 @@ export async function startAdmin(options: AdminOptions): Promise<Admin> {
     const areChangesFinished = () => outbox?.hasRun() === true
     const health = { isRedisFit, canRedisWrite, areChangesFinished, hasUsers: () => hasUsers() }
     const { checkFileType } = options
-    const charging = { lookup, liveCatalogue, checkFileType }
+    const charging = { lookup, liveCatalogue, checkFileType, cardGuesses }
     const apis = { audit, auth, entityApi, payments, cycle, reports, ...charging, health }
     addRoutes(server, { ...parts, ...apis, redis, clockMover, metrics })
     if (!auth.guard.isOpen) {

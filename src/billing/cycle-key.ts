@@ -2,7 +2,7 @@
  * Keys of billing cycles (`billrun_key`, YYYYMM of the month in which the cycle ends), the cycle of
  * a line, the periods of offers that are charged less often, and the status of a cycle. Pure.
  */
-import { cycleAt, cycleEndMs } from '../domain/cycle.ts'
+import { cycleAt, cycleEndMs, isCycleKey } from '../domain/cycle.ts'
 import { choiceAt, FieldError, isEmpty, isUnset, objectAt, wholeAt } from '../domain/fields.ts'
 import { localTime, parseInstant } from '../domain/time.ts'
 import { dayAfter, dayOf } from './cycle/days.ts'
@@ -15,12 +15,7 @@ export interface BillingCalendar {
   readonly cycleDay: number
 }
 
-const KEY = /^\d{4}(0[1-9]|1[0-2])$/
 const DAY_MS = 86_400_000
-
-export function isCycleKey(text: string): boolean {
-  return KEY.test(text)
-}
 
 /** The key `months` after a key; before it if negative. */
 export function keyAfter(key: string, months = 1): string {
@@ -96,6 +91,11 @@ export function accountCalendar(calendar: BillingCalendar, invoicingDay: unknown
 }
 
 const IMMEDIATE_KEY = /^(\d{4})(\d{2})(\d{2})(\d{2})(\d{2})(\d{2})$/
+
+/** Whether a text that a caller sent is the key of a cycle or of an immediate invoice. */
+export function isInvoiceKey(text: string): boolean {
+  return isCycleKey(text) || (IMMEDIATE_KEY.test(text) && isCycleKey(text.slice(0, 6)))
+}
 
 /** Instant of the key of an immediate invoice, YYYYMMDDhhmmss; null if it is not such a key. */
 export function immediateKeyMs(key: string, zone: string): number | null {

@@ -110,7 +110,7 @@ export async function followClock(
     const poller = createPoller(config.catalog.pollMs, () => follow(catalog, offset), TEXTS, log)
     await poller.start()
     const clock = clockWith(offset)
-    log.warn({ time: new Date(clock.nowMs()) }, 'this installation does not run in real time')
+    log.warn({ clock: new Date(clock.nowMs()) }, 'this installation does not run in real time')
     return {
       clock,
       async close() {

@@ -15,6 +15,7 @@ import { auditUninvoiced, type UninvoicedReport, uninvoicedLines } from './audit
 import { repeatingReads, Unread, unreadLines } from './audit/unread.ts'
 import { CommandError, UsageError } from './errors.ts'
 import type { OptionValues } from './parse.ts'
+import { Progress } from './progress.ts'
 import type { Shell } from './shell.ts'
 import { LEDGER_LOST, withStores } from './stores.ts'
 
@@ -68,7 +69,12 @@ export async function audit(shell: Shell, options: OptionValues): Promise<0 | 1>
     const numbers = await auditNumbers(read)
     const uninvoiced = await auditUninvoiced({ catalog: read, lookup }, config, unread)
     const auditAll = async (onDifferent?: (account: FoundAccount) => void) => {
-      const report = await auditStores({ ...stores, catalog: read }, onDifferent, unread)
+      const progress = new Progress(shell, 'accounts checked')
+      const onAccount = (checked: number) => progress.show(checked)
+      const checked = { ...stores, catalog: read }
+      const report = await auditStores(checked, onDifferent, unread, onAccount).finally(() =>
+        progress.end(),
+      )
       const ok = report.ok && books.ok && numbers.ok && uninvoiced.ok
       return { ...report, ok, books, numbers, uninvoiced }
     }
@@ -175,6 +181,7 @@ export async function auditStores(
   stores: AuditStores,
   onDifferent: (account: FoundAccount) => void = () => undefined,
   unread = new Unread(),
+  onAccount: (checked: number) => void = () => undefined,
 ): Promise<AuditReport> {
   const report: AuditReport = {
     ok: true,
@@ -191,6 +198,7 @@ export async function auditStores(
   }
   for await (const account of findAccounts(stores)) {
     report.accounts += 1
+    onAccount(report.accounts)
     const findings = await unread.orName(`account ${account.aid}`, () =>
       checkAccount(stores, account),
     )

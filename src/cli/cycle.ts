@@ -1,6 +1,5 @@
 /** `tollgate cycle …`: runs the billing cycle, directly on the store. */
 import { calendarOf } from '../billing/credit/credits.ts'
-import { isCycleKey } from '../billing/cycle-key.ts'
 import { createDocuments } from '../billing/documents/documents.ts'
 import { documentThreads } from '../billing/documents/threads.ts'
 import { BillingError } from '../billing/errors.ts'
@@ -25,11 +24,12 @@ import type { CycleCounts, CycleRunDocument } from '../catalog/records/cycle-doc
 import { billrunSettingsOf } from '../catalog/settings/billrun-settings.ts'
 import { readCategory } from '../catalog/settings/stored-config.ts'
 import type { Config } from '../config/schema.ts'
+import { isCycleKey } from '../domain/cycle.ts'
 import { CustomerSystemError } from '../external/customers/errors.ts'
 import { closeMail } from '../external/mail.ts'
 import { type Clock, monotonicMs } from '../runtime/clock.ts'
 import { createLogger, type Logger } from '../runtime/log.ts'
-import type { StatusLine } from '../runtime/terminal.ts'
+import { Rate, type StatusLine } from '../runtime/terminal.ts'
 import { CommandError, UsageError } from './errors.ts'
 import { operator } from './operator.ts'
 import { aligned } from './owners.ts'
@@ -159,7 +159,6 @@ async function watched(
   }
 }
 
-const BAR_LENGTH = 30
 const TERMINAL_MS = 200
 const LOG_MS = 10_000
 
@@ -168,6 +167,7 @@ class Progress {
   readonly #line: StatusLine
   #shownMs = Number.NEGATIVE_INFINITY
   #waiting = ''
+  #rate: Rate | null = null
 
   constructor(line: StatusLine) {
     this.#line = line
@@ -179,7 +179,11 @@ class Progress {
     if (!isDue && waiting === this.#waiting) return
     this.#shownMs = nowMs
     this.#waiting = waiting
-    this.#line.show(progressText(run, waiting))
+    const { accounts: done } = run.counts
+    this.#rate ??= new Rate(nowMs, done)
+    const rate = this.#rate.text({ done, total: run.total === 0 ? null : run.total }, nowMs)
+    const share = run.total === 0 ? undefined : completionPercent(run) / 100
+    this.#line.show(progressText(run, waiting, rate), share)
   }
 
   end(): void {
@@ -193,14 +197,12 @@ export function shareText(run: CycleRunDocument | null): string {
   return isUnknown ? `${run.counts.accounts} accounts` : `${completionPercent(run).toFixed(2)} %`
 }
 
-export function progressText(run: CycleRunDocument, waiting: string): string {
+/** `rate`: the rate and the time left, with a leading comma; empty if they are unknown. */
+export function progressText(run: CycleRunDocument, waiting: string, rate = ''): string {
   const { counts, total } = run
-  if (total === 0) return withReason(`${counts.accounts} accounts${failedText(counts)}`, waiting)
-  const percent = completionPercent(run)
-  const filled = Math.floor((percent / 100) * BAR_LENGTH)
-  const bar = `[${'#'.repeat(filled)}${'.'.repeat(BAR_LENGTH - filled)}]`
-  const text = `${bar} ${percent.toFixed(2)} %, ${counts.accounts} of ${total} accounts`
-  return withReason(text + failedText(counts), waiting)
+  const share = total === 0 ? '' : `${completionPercent(run).toFixed(2)} %, `
+  const accounts = total === 0 ? String(counts.accounts) : `${counts.accounts} of ${total}`
+  return withReason(`${share}${accounts} accounts${rate}${failedText(counts)}`, waiting)
 }
 
 function failedText({ failed }: CycleCounts): string {

@@ -23,7 +23,6 @@ export async function sendDiameter(
   options: OptionValues,
   tools: Tools,
 ): Promise<0 | 1> {
-  shell.stopWithoutReader()
   const source = requiredText(options, 'ccr')
   const config = shell.config()
   const target = targetOf(options, config)

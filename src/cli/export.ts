@@ -13,6 +13,7 @@ import { recordRead } from '../admin/privacy/read-records.ts'
 import { CommandError, UsageError } from './errors.ts'
 import { operator } from './operator.ts'
 import { type OptionValues, optionalText } from './parse.ts'
+import { Progress } from './progress.ts'
 import type { Shell } from './shell.ts'
 import { withCatalog } from './stores.ts'
 
@@ -74,17 +75,28 @@ async function send(
   output: string | undefined,
 ): Promise<void> {
   if (output === undefined) {
-    shell.stopWithoutReader()
     await shell.printAll(texts)
     return
   }
   const unfinished = `${output}.part`
+  const progress = new Progress(shell, 'KB')
   try {
-    await pipeline(Readable.from(texts), createWriteStream(unfinished))
+    await pipeline(Readable.from(counted(texts, progress)), createWriteStream(unfinished))
     await rename(unfinished, output)
   } catch (error) {
     await rm(unfinished, { force: true })
     if (!(error instanceof Error && 'syscall' in error)) throw error
     throw new CommandError(`cannot write ${output}: ${error.message}`, { cause: error })
+  } finally {
+    progress.end()
+  }
+}
+
+async function* counted(texts: AsyncIterable<string>, progress: Progress): AsyncGenerator<string> {
+  let characters = 0
+  for await (const text of texts) {
+    yield text
+    characters += text.length
+    progress.show(Math.round(characters / 1000))
   }
 }

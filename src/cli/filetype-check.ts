@@ -23,7 +23,6 @@ export async function checkFileType(
   options: OptionValues,
   tools: Tools,
 ): Promise<0 | 1> {
-  shell.stopWithoutReader()
   if (options['samples'] === true) {
     if (options['sample'] === undefined) return checkSamples(shell, source, options, tools)
     throw new UsageError('filetype check: only one of --sample and --samples can be given')

@@ -16,7 +16,7 @@ import { createEntityApi } from '../admin/entity-api.ts'
 import { isObject } from '../domain/fields.ts'
 import { monotonicMs } from '../runtime/clock.ts'
 import { createLogger } from '../runtime/log.ts'
-import type { StatusLine } from '../runtime/terminal.ts'
+import { Rate, type StatusLine } from '../runtime/terminal.ts'
 import { readDocument } from './document-file.ts'
 import { CommandError, UsageError } from './errors.ts'
 import { DOCUMENT_COLLECTIONS, importDocumentFile } from './import-documents.ts'
@@ -160,7 +160,6 @@ function failedFile(path: string | undefined): {
 
 const TERMINAL_MS = 100
 const LINES_MS = 5_000
-const BAR_LENGTH = 24
 
 class ImportStatus implements ImportWatch {
   readonly listed: Failure[] = []
@@ -169,7 +168,7 @@ class ImportStatus implements ImportWatch {
   readonly #add: (failure: Failure) => void
   readonly #beganMs = monotonicMs()
   #shownMs = 0
-  #doneBefore = 0
+  #rate = new Rate(this.#beganMs)
 
   constructor(shell: Shell, add: (failure: Failure) => void) {
     this.#shell = shell
@@ -179,7 +178,7 @@ class ImportStatus implements ImportWatch {
   }
 
   onBegin({ importId, total, done }: { importId: string | null; total: number; done: number }) {
-    this.#doneBefore = done
+    this.#rate = new Rate(this.#beganMs, done)
     if (importId === null) return
     const from = done === 0 ? '' : `, ${done} of them done before`
     const more = `--resume ${importId} continues it`
@@ -190,12 +189,8 @@ class ImportStatus implements ImportWatch {
     const nowMs = monotonicMs()
     if (nowMs - this.#shownMs < (this.#line.isTerminal ? TERMINAL_MS : LINES_MS)) return
     this.#shownMs = nowMs
-    const seconds = (nowMs - this.#beganMs) / 1000
-    const rate = Math.round((done - this.#doneBefore) / seconds)
-    const filled = Math.floor((BAR_LENGTH * done) / total)
-    const bar = `[${'#'.repeat(filled)}${'.'.repeat(BAR_LENGTH - filled)}] `
-    const text = `${done} of ${total} rows, ${rate} rows/s, ${failed} failed`
-    this.#line.show(this.#line.isTerminal ? `${bar}${text}` : text)
+    const rate = this.#rate.text({ done, total }, nowMs)
+    this.#line.show(`${done} of ${total} rows${rate}, ${failed} failed`, done / total)
   }
 
   onFailure(failure: Failure): void {

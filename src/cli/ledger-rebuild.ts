@@ -1,7 +1,8 @@
 /** `tollgate ledger rebuild`: restores a ledger that Redis has lost from the records in MongoDB. */
 import { epochRecordOf } from '../catalog/installation.ts'
-import { monotonicMs, systemClock } from '../runtime/clock.ts'
+import { systemClock } from '../runtime/clock.ts'
 import type { OptionValues } from './parse.ts'
+import { Progress } from './progress.ts'
 import { type RestoredAccount, rebuild } from './rebuild/rebuild.ts'
 import {
   accountJson,
@@ -17,14 +18,14 @@ import { connectStores, outageAsCommandError } from './stores.ts'
 
 /** Longer than the recorder's back-off between attempts to write a batch. */
 const SETTLE_MS = 6_000
-const PROGRESS_MS = 10_000
 
 export async function rebuildLedger(shell: Shell, options: OptionValues): Promise<0> {
   const config = shell.config()
   const isJson = options['json'] === true
   const isDryRun = options['dry-run'] === true
   const totals = emptyTotals()
-  const onAccount = reporter(shell, totals, isJson)
+  const progress = new Progress(shell, 'accounts')
+  const onAccount = reporter(shell, totals, isJson, progress)
   const { redis, catalog, close } = await connectStores(config)
   try {
     const stores = { redis, catalog, record: epochRecordOf(catalog) }
@@ -37,6 +38,7 @@ export async function rebuildLedger(shell: Shell, options: OptionValues): Promis
   } catch (error) {
     throw outageAsCommandError(error)
   } finally {
+    progress.end()
     await close()
   }
 }
@@ -45,15 +47,14 @@ function reporter(
   shell: Shell,
   totals: Totals,
   isJson: boolean,
+  progress: Progress,
 ): (account: RestoredAccount) => void {
-  let toldMs = monotonicMs()
   return (account) => {
+    progress.end()
     addAccount(totals, account)
     if (isJson) shell.print(JSON.stringify(accountJson(account)))
     else for (const line of accountLines(account)) shell.print(line)
-    if (monotonicMs() - toldMs < PROGRESS_MS) return
-    toldMs = monotonicMs()
-    shell.printError(`${totals.accounts} accounts, ${totals.lines} lines so far`)
+    progress.show(totals.accounts)
   }
 }
 

@@ -55,12 +55,22 @@ function findCommand(argv: readonly string[]): CommandSpec {
     const given = second === '' || second.startsWith('-') ? '' : ` ${second}`
     throw new UsageError(`unknown command '${first}${given}': it is ${names}`)
   }
-  const near = nearest(
-    first,
-    COMMANDS.map(({ name }) => name),
-  )
+  const { given, near } = nearestCommand(first, second)
   const hint = near === undefined ? "see 'tollgate help'" : `did you mean '${near}'?`
-  throw new UsageError(`unknown command '${first}': ${hint}`)
+  throw new UsageError(`unknown command '${given}': ${hint}`)
+}
+
+/** Compares as many words as the command has; its first one if only the group was meant. */
+function nearestCommand(first: string, second: string): { given: string; near?: string } {
+  const names = COMMANDS.map(({ name }) => name)
+  const pairs = names.filter((name) => name.includes(' '))
+  const groups = pairs.map((name) => name.slice(0, name.indexOf(' ')))
+  const single = names.filter((name) => !name.includes(' '))
+  const both = `${first} ${second}`
+  const pair = second === '' || second.startsWith('-') ? undefined : nearest(both, pairs)
+  if (pair !== undefined) return { given: both, near: pair }
+  const near = nearest(first, [...single, ...groups]) ?? nearest(first, pairs)
+  return { given: first, ...(near !== undefined && { near }) }
 }
 
 /** A group of commands with the same first word; it can only show help. */
@@ -74,12 +84,14 @@ function parseArguments(
   args: readonly string[],
 ): Omit<Invocation, 'command'> {
   try {
-    const { values, positionals } = parseArgs({
+    const { values, positionals, tokens } = parseArgs({
       args: [...args],
       options: command.options,
       strict: true,
       allowPositionals: true,
+      tokens: true,
     })
+    refuseRepeated(tokens.flatMap((token) => (token.kind === 'option' ? [token.name] : [])))
     const options = values as OptionValues
     const operands = operandsOf(command, positionals, options['help'] === true)
     return { operands, rest: positionals.slice(command.operands?.length ?? 0), options }
@@ -89,6 +101,12 @@ function parseArguments(
     const reason = error.message.replace(/\. To specify a positional.*$/s, '')
     throw new UsageError(`${command.name}: ${reason.replaceAll('\n', ' ')}`)
   }
+}
+
+/** No option is a list of its values: the last one would silently replace the others. */
+function refuseRepeated(names: readonly string[]): void {
+  const twice = names.find((name, index) => names.indexOf(name) !== index)
+  if (twice !== undefined) throw new TypeError(`Option '--${twice}' is given twice`)
 }
 
 function operandsOf(

@@ -27,6 +27,8 @@ export async function runCommandLine(
       shell.print(commandHelpText(invocation.command))
       return 0
     }
+    if (READING.test(invocation.command.name)) shell.stopWithoutReader()
+    else shell.continueWithoutReader()
     if (ACCESS.test(invocation.command.name)) return await access(shell, invocation)
     if (invocation.command.name.startsWith('cycle ')) return await cycle(shell, invocation)
     if (invocation.command.name.startsWith('event ')) return await event(shell, invocation, tools)
@@ -37,6 +39,13 @@ export async function runCommandLine(
     return error instanceof UsageError ? 2 : 1
   }
 }
+
+/**
+ * Commands that end when nobody reads their output any more, as with `head`; all others finish
+ * what they do.
+ */
+const READING =
+  /(?:^| )(?:list|show|get|history|parked|preview|status|check|test|send|help|version|audit|export|quote)$/
 
 /** Commands for access control, settings, personal data, jobs and the customer system. */
 const ACCESS = /^(?:user|client|secrets|settings|job|external) |^(?:erase|check|charge|clock)$/

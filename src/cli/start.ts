@@ -53,7 +53,6 @@ interface StartContext {
  */
 export async function start(shell: Shell): Promise<undefined> {
   const config = shell.config()
-  shell.continueWithoutReader()
   const dataDir = resolve(config.data.dir)
   const runDir = runDirFor(dataDir)
   closeFolderToOthers(dataDir)

@@ -28,9 +28,23 @@ export function cycleAt(atMs: number, zone: string, cycleDay: number): Cycle {
   }
 }
 
-/** End of the cycle with this key (YYYYMM), epoch ms; null if it is not a key. */
+const KEY = /^(\d{4})(0[1-9]|1[0-2])$/
+
+/**
+ * Years of the keys that callers may name: the cycle before the first one begins after 1970, and
+ * revisions do not reach beyond the last one (`FOREVER_MS`).
+ */
+const [FIRST_YEAR, LAST_YEAR] = [1971, 2169]
+
+/** Whether a text that a caller sent is a cycle key (YYYYMM) of the years 1971 to 2169. */
+export function isCycleKey(text: string): boolean {
+  const year = Number(KEY.exec(text)?.[1])
+  return year >= FIRST_YEAR && year <= LAST_YEAR
+}
+
+/** End of the cycle with this key (YYYYMM of any year), epoch ms; null if it is not a key. */
 export function cycleEndMs(key: string, zone: string, cycleDay: number): number | null {
-  const match = /^(\d{4})(0[1-9]|1[0-2])$/.exec(key)
+  const match = KEY.exec(key)
   if (match === null) return null
   return startOf(zone, { year: Number(match[1]), month: Number(match[2]) }, cycleDay)
 }

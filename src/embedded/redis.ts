@@ -183,7 +183,7 @@ async function spawnReady(options: RedisOptions, program: RedisProgram): Promise
     const lastLines = lines.slice(-LOG_LINES_SHOWN).join('\n')
     throw new RedisStartError(`${program.command} ${problem}. Last lines of its log:\n${lastLines}`)
   }
-  log.info({ pid: server.pid, version: program.version, socketPath }, 'redis-server started')
+  log.info({ serverPid: server.pid, version: program.version, socketPath }, 'redis-server started')
   return server
 }
 
@@ -211,7 +211,7 @@ async function adoptReady(
   for (const [name, value] of settings) {
     await sendCommand(socketPath, ['CONFIG', 'SET', name, String(value)], REPLY_MS)
   }
-  log.warn({ pid, version, ...unwritten }, 'adopted a redis-server of an earlier run')
+  log.warn({ serverPid: pid, version, ...unwritten }, 'adopted a redis-server of an earlier run')
   return server
 }
 
@@ -237,7 +237,8 @@ function createHandle(server: RedisServer, options: RedisOptions, lock: FolderLo
   let closing: Promise<UnwrittenData | null> | undefined
   const exited = server.exited.then(async (exit) => {
     await lock.release()
-    if (closing === undefined) log.error({ pid, ...exit }, 'redis-server ended unexpectedly')
+    if (closing === undefined)
+      log.error({ serverPid: pid, ...exit }, 'redis-server ended unexpectedly')
     return exit
   })
   const act = async (force: boolean): Promise<UnwrittenData | null> => {
@@ -249,7 +250,8 @@ function createHandle(server: RedisServer, options: RedisOptions, lock: FolderLo
         await lock.release()
         return unwritten
       }
-      if (server.exit() !== null) log.error({ pid }, 'redis-server ended before it was stopped')
+      if (server.exit() !== null)
+        log.error({ serverPid: pid }, 'redis-server ended before it was stopped')
       else await end(server, socketPath, closeTimeoutMs, log)
     }
     await exited
@@ -284,7 +286,7 @@ async function end(
   // Redis normally ends without answering; `exited` below tells whether it did.
   sendCommand(socketPath, ['SHUTDOWN', 'NOSAVE'], timeoutMs).catch(() => undefined)
   const timer = setTimeout(() => {
-    log.warn({ pid: server.pid, timeoutMs }, 'redis-server did not end: killing it')
+    log.warn({ serverPid: server.pid, timeoutMs }, 'redis-server did not end: killing it')
     server.kill()
   }, timeoutMs)
   await server.exited

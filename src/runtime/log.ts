@@ -36,12 +36,30 @@ export function createLogger(options: LoggerOptions): Logger {
         logMethod(args, method) {
           const [first, ...rest] = args as unknown[]
           const record = first instanceof Error ? { err: first } : first
-          method.apply(this, [record, ...rest].map(masker.value) as typeof args)
+          const [masked, ...others] = [record, ...rest].map(masker.value)
+          method.apply(this, [withoutTwice(this, masked), ...others] as typeof args)
         },
       },
     },
     options.destination ?? pino.destination({ dest: 1, sync: true }),
   )
+}
+
+/** Keys of every line. */
+const OWN_KEYS = ['level', 'time', 'pid', 'name', 'msg']
+const keysOfLoggers = new WeakMap<object, ReadonlySet<string>>()
+
+/** pino writes a key of the line and one of the record beside each other: that of the record is renamed. */
+function withoutTwice(log: PinoLogger, record: unknown): unknown {
+  if (typeof record !== 'object' || record === null) return record
+  const known = keysOfLoggers.get(log) ?? new Set([...OWN_KEYS, ...Object.keys(log.bindings())])
+  keysOfLoggers.set(log, known)
+  if (!Object.keys(record).some((key) => known.has(key))) return record
+  const renamed = Object.entries(record).map(([key, value]) => [
+    known.has(key) ? `record_${key}` : key,
+    value,
+  ])
+  return Object.fromEntries(renamed)
 }
 
 /** Logged fields of an HTTP request; without the query, which may contain tokens and numbers. */

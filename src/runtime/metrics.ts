@@ -7,6 +7,7 @@ import { createFastHistogram, type MetricValues } from './fast-histogram.ts'
 import { createLoopMetrics } from './loop-metrics.ts'
 import { createNotificationMetrics, type NotificationMetrics } from './notification-metrics.ts'
 import { createOverloadMetrics, type OverloadMetrics } from './overload-metrics.ts'
+import { createRefusalMetrics } from './refusal-metrics.ts'
 import { createRequestMetrics, type RequestMetrics } from './request-metrics.ts'
 import { createRetentionMetrics } from './retention-metrics.ts'
 import { createTlsMetrics, type TlsMetrics } from './tls-metrics.ts'
@@ -92,6 +93,8 @@ export type Metrics = RequestMetrics &
     redisCannotWrite(masters: number): void
     /** Counts expired sessions whose reservations were released. */
     sessionsExpired(count: number): void
+    /** Counts a secret of a prepaid card that was wrong, or refused by a limit. */
+    cardSecretRefused(reason: 'wrong' | 'limit'): void
     /** Counts documents of a collection removed by retention while a run is in progress. */
     retentionRemoved(collection: string, count: number): void
     /** Records the end of a retention run over a collection. */
@@ -152,6 +155,7 @@ export function createMetrics(origin: MetricsSource, loop = 0): Metrics {
     ...createRecorderMetrics(registry),
     ...createRedisMetrics(registers),
     ...createRetentionMetrics(registers),
+    ...createRefusalMetrics(registers),
     ...createCustomerMetrics(registers),
     ...createCycleMetrics(registers),
     ...createNotificationMetrics(registers),

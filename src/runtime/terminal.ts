@@ -23,12 +23,12 @@ export class Terminal {
 
   /** Writes a line to standard output: the result of a command. */
   print(line = ''): void {
-    this.#streams.stdout.write(`${line}\n`)
+    this.#streams.stdout.write(`${escaped(line)}\n`)
   }
 
   /** Writes a line to standard error: why a command failed. */
   printError(line: string): void {
-    this.#streams.stderr.write(`${line}\n`)
+    this.#streams.stderr.write(`${escaped(line)}\n`)
   }
 
   /** Writes texts to standard output with back-pressure. */
@@ -42,6 +42,7 @@ export class Terminal {
   /** Exits with 1 when the output of this process has no reader any more, as with `head`. */
   stopWithoutReader(): void {
     if (this.#streams !== process) return
+    process.stderr.on('error', () => undefined)
     process.stdout.on('error', (error: NodeJS.ErrnoException) => {
       if (error.code === 'EPIPE') process.exit(1)
       throw error
@@ -59,9 +60,11 @@ export class Terminal {
     const isTerminal = stderr.isTTY === true
     return {
       isTerminal,
-      show(text) {
-        const fitting = text.slice(0, Math.max(20, (stderr.columns ?? 80) - 1))
-        stderr.write(isTerminal ? `\r\u001b[K${fitting}` : `${text}\n`)
+      show(text, share) {
+        const shown = escaped(text)
+        if (!isTerminal) return void stderr.write(`${shown}\n`)
+        const whole = share === undefined ? shown : `${barOf(share)} ${shown}`
+        stderr.write(`\r\u001b[K${whole.slice(0, Math.max(20, (stderr.columns ?? 80) - 1))}`)
       },
       clear() {
         if (isTerminal) stderr.write('\r\u001b[K')
@@ -70,11 +73,55 @@ export class Terminal {
   }
 }
 
+const BAR_LENGTH = 24
+
+function barOf(share: number): string {
+  const filled = Math.min(BAR_LENGTH, Math.floor(BAR_LENGTH * share))
+  return `[${'#'.repeat(filled)}${'.'.repeat(BAR_LENGTH - filled)}]`
+}
+
+/** Texts of stores could otherwise move the cursor, or write to the clipboard. */
+function escaped(text: string): string {
+  return text.replace(CONTROL, (one) => `\\x${one.charCodeAt(0).toString(16).padStart(2, '0')}`)
+}
+
+// biome-ignore lint/suspicious/noControlCharactersInRegex: it finds them; tab and line feed stay
+const CONTROL = /[\x00-\x08\x0b-\x1f\x7f-\x9f]/g
+
+/** Rate of long work of this process, and the time that is left. */
+export class Rate {
+  readonly #beganMs: number
+  readonly #doneBefore: number
+
+  /** `doneBefore`: what earlier processes have done. */
+  constructor(beganMs: number, doneBefore = 0) {
+    this.#beganMs = beganMs
+    this.#doneBefore = doneBefore
+  }
+
+  /** `, 5/s, 10 s left`; `total` null: unknown. Empty before anything was done. */
+  text({ done, total }: { done: number; total: number | null }, nowMs: number): string {
+    const seconds = (nowMs - this.#beganMs) / 1000
+    const rate = (done - this.#doneBefore) / seconds
+    if (!(rate > 0) || seconds <= 0) return ''
+    const left = total === null ? 0 : (total - done) / rate
+    const shown = `, ${rate < 1 ? Number(rate.toPrecision(1)) : Math.round(rate)}/s`
+    return left > 0 ? `${shown}, ${durationText(Math.ceil(left))} left` : shown
+  }
+}
+
+function durationText(seconds: number): string {
+  const minutes = Math.floor(seconds / 60)
+  if (minutes >= 60) return `${Math.floor(minutes / 60)} h ${minutes % 60} min`
+  return minutes > 0 ? `${minutes} min ${seconds % 60} s` : `${seconds} s`
+}
+
 /** Progress of a long operation on standard error; on a terminal the line is overwritten. */
 export interface StatusLine {
   /** Whether the output is a terminal. */
   readonly isTerminal: boolean
-  show(text: string): void
+  /** `share`: of the work that is done, 0 to 1; on a terminal it is a bar before the text. */
+  show(text: string, share?: number): void
   /** Clears the line. */
   clear(): void
 }

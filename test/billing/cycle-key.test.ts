@@ -1,13 +1,14 @@
 import { describe, expect, it } from 'vitest'
 import {
   activeKey,
-  isCycleKey,
+  isInvoiceKey,
   keyAfter,
   keyAt,
   keyEndMs,
   keyStartMs,
   lineKey,
 } from '../../src/billing/cycle-key.ts'
+import { isCycleKey } from '../../src/domain/cycle.ts'
 
 const UTC = { zone: 'UTC', cycleDay: 1 }
 const at = (text: string) => Date.parse(text)
@@ -19,9 +20,16 @@ describe('a cycle key', () => {
     ['202600', false],
     ['202613', false],
     ['20261', false],
+    ['000001', false],
+    ['197012', false],
+    ['197101', true],
+    ['216912', true],
+    ['217001', false],
+    ['999912', false],
     ['20260615120000', false],
   ])('%s: %s', (text, isKey) => {
     expect(isCycleKey(text)).toBe(isKey)
+    expect(isInvoiceKey(text)).toBe(isKey || text.length === 14)
   })
 
   it.each([

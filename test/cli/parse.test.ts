@@ -51,6 +51,12 @@ describe('a command line', () => {
   it.each([
     ['strat', "unknown command 'strat': did you mean 'start'?"],
     ['frobnicate', "unknown command 'frobnicate': see 'tollgate help'"],
+    ['sesion list', "unknown command 'sesion list': did you mean 'session list'?"],
+    ['session-list', "unknown command 'session-list': did you mean 'session list'?"],
+    ['sesion', "unknown command 'sesion': did you mean 'session'?"],
+    ['imprt accounts a.csv', "unknown command 'imprt': did you mean 'import'?"],
+    ['client add --role a --role b c', "client add: Option '--role' is given twice"],
+    ['session list --json --json', "session list: Option '--json' is given twice"],
     ['balance', "unknown command 'balance': it is 'balance show' or 'balance add'"],
     ['field', "unknown command 'field': it is 'field list' or 'field set' or 'field remove'"],
     ['help strat', "unknown command 'strat': did you mean 'start'?"],

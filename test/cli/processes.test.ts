@@ -135,3 +135,12 @@ it('the output is closed by its reader, as with head: the command ends', async (
   child.stdout?.once('data', () => child.stdout?.destroy())
   expect(await ended).toMatchObject({ code: 1, stderr: '' })
 })
+
+it.each([
+  ['help', 1],
+  ['seed demo', 0],
+])('%s ends quietly without a reader of its output', async (command, code) => {
+  const { child, ended } = beginProcess(command.split(' '), environment())
+  child.stdout?.destroy()
+  expect(await ended).toMatchObject({ code, stderr: '' })
+})

@@ -28,6 +28,20 @@ describe('the log', () => {
     expect(last().time).toMatch(/^\d{4}-\d\d-\d\dT/)
   })
 
+  it('has no key twice in a line', () => {
+    const { log, text } = capture()
+    log.info({ name: 'GOLD', level: 3, msg: 'x', pid: 1, time: 0 }, 'stored')
+    log.child({ run: 'a' }).warn({ run: 'b', count: 1 }, 'ended')
+    log.error(new Error('boom'))
+    for (const line of text().trim().split('\n')) {
+      const keys = [...line.replace(/"err":\{.*?\},?/, '').matchAll(/"(\w+)":/g)].map(
+        ([, key]) => key,
+      )
+      expect(keys).toEqual([...new Set(keys)])
+    }
+    expect(text()).toContain('"record_name":"GOLD"')
+  })
+
   it('names the places of an error in the sources, not in the built files', () => {
     const { log, last } = capture()
     const file = fileURLToPath(new URL('../../dist/src/main.js', import.meta.url))

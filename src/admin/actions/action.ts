@@ -16,6 +16,7 @@ import type { Clock } from '../../runtime/clock.ts'
 import type { Logger } from '../../runtime/log.ts'
 import type { CustomerChange } from '../../store/customer-changes.ts'
 import type { RouteAccess } from '../auth/access.ts'
+import type { CardGuesses } from '../cards/guesses.ts'
 import type { CycleParts } from '../cycle/cycle.ts'
 import type { EntityApi } from '../entities/api.ts'
 import type { ActionName } from '../entities/definitions/definition.ts'
@@ -36,6 +37,8 @@ export interface ActionStores {
   readonly clock: Clock
   readonly config: Config
   readonly log: Pick<Logger, 'warn' | 'error'>
+  /** Limits attempts at secrets of prepaid cards; absent on a server without Redis. */
+  readonly cardGuesses?: CardGuesses | undefined
   /** Charges and cards. */
   readonly payments: Payments
   /** Executes calls of the entity API on behalf of the caller. */

@@ -7,6 +7,7 @@ import { isWebAddress, WEB_ADDRESS_FORM } from '../../domain/fields.ts'
 import { GatewayRefusedError, GatewayUnansweredError } from '../../external/payment/gateway.ts'
 import { ActionError, RequestError } from '../entities/errors.ts'
 import { NOT_DELETED } from '../entities/rules/lookups.ts'
+import { policyOriginOf } from '../headers.ts'
 import { type ActionCall, action } from './action.ts'
 import { param } from './parameters.ts'
 import {
@@ -120,9 +121,11 @@ async function refuseUnknownAccount(
 /** An address of one of the origins, or an empty text. */
 function addressOf(given: string | undefined, name: string, origins: readonly string[]): string {
   if (given === undefined || given === '') return ''
-  if (!isWebAddress(given)) throw new ActionError(`${name} must be ${WEB_ADDRESS_FORM}`)
-  const { origin, href } = new URL(given)
-  if (origins.includes(origin)) return href
+  const origin = policyOriginOf(given)
+  if (origin === null || !isWebAddress(given)) {
+    throw new ActionError(`${name} must be ${WEB_ADDRESS_FORM}`)
+  }
+  if (origins.includes(origin)) return new URL(given).href
   const setting = 'payments.return_origins of the settings, as https://shop.example.net'
   throw new ActionError(`${name}: its origin is not in ${setting}`)
 }

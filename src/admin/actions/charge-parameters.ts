@@ -3,6 +3,7 @@ import { type Static, Type } from '@sinclair/typebox'
 import type { Decimal } from 'decimal.js'
 import type { PayMode } from '../../billing/charges/account-run.ts'
 import type { BillSelection, ChargeMode } from '../../billing/charges/books.ts'
+import { isInvoiceKey } from '../../billing/cycle-key.ts'
 import { isNothing, userFieldsOf } from '../../billing/payments/payment-order.ts'
 import { Exact } from '../../catalog/records/exact-amount.ts'
 import { isObject } from '../../domain/fields.ts'
@@ -134,7 +135,7 @@ function pageOf({ page, size }: ChargeParameters): ChargeOrder['page'] {
 
 function selectionOf(sent: ChargeParameters): BillSelection {
   const { billrun_key: key, min_invoice_date: date } = sent
-  if (key !== undefined && !/^(\d{6}|\d{14})$/.test(key)) {
+  if (key !== undefined && !isInvoiceKey(key)) {
     throw new ActionError('Wrong input! billrun key is invalid')
   }
   const dateMs = date === undefined ? undefined : Date.parse(date)

@@ -2,10 +2,10 @@
 import { type Static, Type } from '@sinclair/typebox'
 import type { Decimal } from 'decimal.js'
 import { CreditRefusal, type CreditRequest } from '../../billing/credit/credit-request.ts'
-import { isCycleKey } from '../../billing/cycle-key.ts'
 import type { Catalog } from '../../catalog/connection.ts'
 import { type CreditFields, creditFieldsOf } from '../../catalog/settings/line-settings.ts'
 import { readCategory } from '../../catalog/settings/stored-config.ts'
+import { isCycleKey } from '../../domain/cycle.ts'
 import { badKey } from '../entities/requests/stored-value.ts'
 import { param } from './parameters.ts'
 

@@ -1,9 +1,10 @@
 /**
  * Queries by any field of a collection, in the query language of the entity API: its operators and
- * limits, and declared fields with their types. Hidden fields cannot be queried or sorted by.
+ * limits, and declared fields with their types. Hidden and sealed fields cannot be queried or sorted by.
  */
 import { type Fields, isObject } from '../../domain/fields.ts'
 import type { CollectionDefinition, Param } from '../entities/definitions/definition.ts'
+import { isSecretPath } from '../entities/definitions/secret-paths.ts'
 import { ActionError } from '../entities/errors.ts'
 import { fullTimestamp } from '../entities/requests/instant.ts'
 import { badFieldName } from '../entities/requests/names.ts'
@@ -28,13 +29,13 @@ export function openFilter(
   return withDates(castQuery({ ...named, ...declared }, raw, time)) as Filter
 }
 
-/** Values of hidden fields must not be found out by conditions or by the order. */
+/** Values of hidden and sealed fields must not be found out by conditions or by the order. */
 export function refuseHidden(
   names: readonly string[],
-  { hidden }: CollectionDefinition,
+  definition: CollectionDefinition,
   what: 'query' | 'sort',
 ): void {
-  const found = names.find((name) => hidden.includes(name.split('.', 1)[0] ?? ''))
+  const found = names.find((name) => isSecretPath(definition, name))
   if (found !== undefined) throw new ActionError(`${what}: ${found} cannot be used`)
 }
 

@@ -4,6 +4,7 @@ import type { WithId } from '../../catalog/collections.ts'
 import type { CardDocument, CardStatus } from '../../catalog/entities/card.ts'
 import { cardSecretsOf } from '../../catalog/settings/card-secrets.ts'
 import { type Fields, isObject } from '../../domain/fields.ts'
+import { NoCardError } from '../cards/guesses.ts'
 import { STATUS_NAMES, shownStatus, statusOf } from '../cards/states.ts'
 import {
   type CardChange,
@@ -78,8 +79,12 @@ export async function runCardMethod(
   parameters: CardParameters,
   call: ActionCall,
 ): Promise<ActionAnswer> {
+  const { cardGuesses, actor } = call
+  const run = () => RUN[method](parameters, call)
+  const isGuess = method !== 'create' && parameters.query?.['secret'] !== undefined
+  const guess = { actor, subject: `caller ${actor.by} ${actor.id}` }
   try {
-    return await RUN[method](parameters, call)
+    return await (isGuess ? (cardGuesses?.attempt(guess, run) ?? run()) : run())
   } catch (error) {
     if (!(error instanceof EntityRuleError)) throw error
     throw new ActionError(error.message, CODES[method])
@@ -111,7 +116,7 @@ const RUN: Readonly<Record<CardMethod, RunMethod>> = {
   async query({ query, size = PAGE_SIZE, page = 0 }, call) {
     const asked = await queryOf(query, ['batch_number', 'serial_number'], call)
     const found = await findCards(call, asked, { page, size })
-    if (found.length === 0 && page === 0) throw new EntityRuleError(NONE)
+    if (found.length === 0 && page === 0) throw new NoCardError(NONE)
     return { desc: 'Success querying cards', details: found.map((card) => viewOf(card, call)) }
   },
 

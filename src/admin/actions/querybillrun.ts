@@ -1,5 +1,6 @@
 /** `querybillrun`: invoices of accounts. */
 import { Type } from '@sinclair/typebox'
+import { isInvoiceKey } from '../../billing/cycle-key.ts'
 import { integerFrom } from '../../billing/payments/payment-order.ts'
 import type { Filter } from '../../catalog/collections.ts'
 import type { BillrunDocument } from '../../catalog/entities/bill.ts'
@@ -74,7 +75,7 @@ function keysOf(sent: unknown): string[] | null {
   const list: readonly unknown[] = Array.isArray(sent) ? sent : String(sent).split(',')
   const keys = list.map((each) => String(each).trim())
   if (keys.length > IDS_MAX) throw new ActionError(`Maximum of billrun is ${IDS_MAX}`)
-  if (keys.some((key) => !/^\d{6}(\d{8})?$/.test(key))) {
+  if (!keys.every(isInvoiceKey)) {
     throw new ActionError('Field billrun must be a cycle key such as 202601')
   }
   return keys

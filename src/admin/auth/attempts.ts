@@ -86,21 +86,43 @@ export function createAttempts({
       const user = hashOf(account)
       const generation = (await keys.get(unlockedKey(user))) ?? ''
       const tries = networksOfSource(source).map((network) => triesOf(network, user, generation))
-      const locked = await lockedFor(keys, tries)
-      if (locked !== null) return { refused: locked }
       const slot = source.device === null ? failureSlotOf(user, generation) : null
-      if (slot !== null) {
-        const refused = await reserveFailureSlot(keys, slot, tries, lockout)
-        if (refused !== null) return { refused }
-      }
-      const begun = await countTries(keys, tries, lockout)
-      if ('refused' in begun) {
-        await releaseFailureSlot(keys, slot)
-        return begun
-      }
-      return attemptOf(keys, { tries, slot, locks: begun.locks })
+      return beginTries(keys, lockout, { tries, slot })
     },
   }
+}
+
+/**
+ * Starts an attempt at a secret that many callers may try: further ones for the same `subject` are
+ * delayed by the settings `lockout.attempts`, `seconds` and `seconds_max`, whoever makes them; those
+ * of a `caller` that fail are limited to `lockout.failures_per_hour`, over all subjects.
+ */
+export async function beginGuess(
+  { keys, settings }: Pick<AuthDeps, 'keys' | 'settings'>,
+  { subject, caller }: { readonly subject: string; readonly caller: string },
+): Promise<Attempt | { readonly refused: RefusedAttempt }> {
+  const { lockout } = await settings.get(SECURITY)
+  const tries = [triesOf({ name: 'guess', times: 1 }, hashOf(subject), '')]
+  return beginTries(keys, lockout, { tries, slot: failureSlotOf(hashOf(caller), '') })
+}
+
+async function beginTries(
+  keys: ExpiringKeys,
+  lockout: SecuritySettings['lockout'],
+  { tries, slot }: Omit<StartedAttempt, 'locks'>,
+): Promise<Attempt | { readonly refused: RefusedAttempt }> {
+  const locked = await lockedFor(keys, tries)
+  if (locked !== null) return { refused: locked }
+  if (slot !== null) {
+    const refused = await reserveFailureSlot(keys, slot, tries, lockout)
+    if (refused !== null) return { refused }
+  }
+  const begun = await countTries(keys, tries, lockout)
+  if ('refused' in begun) {
+    await releaseFailureSlot(keys, slot)
+    return begun
+  }
+  return attemptOf(keys, { tries, slot, locks: begun.locks })
 }
 
 /** Clears all counts and locks of an account, including those of its known devices. */

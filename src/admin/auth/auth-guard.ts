@@ -6,9 +6,10 @@ import { NotAllowedError, NotLoggedInError, RequestError } from '../entities/err
 import { queryParameters } from '../entities/requests/body.ts'
 import type { SentParameters } from '../entities/requests/raw-parameters.ts'
 import type { RouteAccess } from './access.ts'
-import { ADMIN, type Caller, mayDo, openActor } from './caller.ts'
+import { ADMIN, actorOf, type Caller, mayDo, openActor } from './caller.ts'
 import type { ClientIdentity, SignatureCheck, TokenCheck } from './checks.ts'
 import { sessionCookieOf, setSessionCookie } from './cookies.ts'
+import type { DeniedAudit } from './denied-audit.ts'
 import { InvalidTokenError } from './oauth/errors.ts'
 import type { SessionCheck, SessionLook } from './session-check.ts'
 
@@ -27,6 +28,7 @@ export interface AuthGuardOptions {
   readonly signature: SignatureCheck
   readonly session: SessionCheck
   readonly look: SessionLook
+  readonly denied: Pick<DeniedAudit, 'note'>
 }
 
 /** Repeats the check of an admitted caller while it is sent a stream. */
@@ -44,10 +46,15 @@ export interface AuthGuard {
   install(server: FastifyInstance): void
   /**
    * Returns the caller if it is authorised. `sent`: the parameters, which may contain a token or a
-   * signature. Throws `NotLoggedInError`, `InvalidTokenError`, `NotAllowedError`, or errors of the
-   * stores.
+   * signature; `action`: what is called, in the audit (the route by default). Throws
+   * `NotLoggedInError`, `InvalidTokenError`, `NotAllowedError`, or errors of the stores.
    */
-  admit(request: FastifyRequest, sent: SentParameters, needed: RouteAccess): Promise<Caller>
+  admit(
+    request: FastifyRequest,
+    sent: SentParameters,
+    needed: RouteAccess,
+    action?: string,
+  ): Promise<Caller>
   /** Whether the cookie is of a login session, which this does not prolong; for public routes. */
   hasSession(request: FastifyRequest): Promise<boolean>
   /** Null for a signed request: a signature is valid once. */
@@ -60,18 +67,27 @@ const HOW_TO_AUTHENTICATE = 'log in (POST /auth/login), or send an access token 
 export function createAuthGuard(options: AuthGuardOptions): AuthGuard {
   const isOpen = !mustAuthenticate(options.admin.host, options.admin.openTo)
 
-  const admit: AuthGuard['admit'] = async (request, sent, needed) => {
+  const resolve = async (request: FastifyRequest, sent: SentParameters): Promise<Caller> => {
     if (isTokenTwice(request, sent)) throw new NotLoggedInError(TOKEN_TWICE)
     const caller =
       (await resolveCaller(options, request, sent)) ??
       (isOpen && request.refusal === null ? openCaller(request) : null)
     if (caller === null) throw notLoggedIn(request)
     request.caller = caller
-    checkRoles(request, caller, needed)
-    // A route that asks by itself begins with any user, and names the roles afterwards.
-    const isBegin = request.routeOptions.config.access === 'asked' && needed === 'user'
-    if (!isBegin) refuseWriteByLink(request, caller)
     return caller
+  }
+  const admit: AuthGuard['admit'] = async (request, sent, needed, action) => {
+    try {
+      const caller = await resolve(request, sent)
+      checkRoles(request, caller, needed)
+      // A route that asks by itself begins with any user, and names the roles afterwards.
+      const isBegin = request.routeOptions.config.access === 'asked' && needed === 'user'
+      if (!isBegin) refuseWriteByLink(request, caller)
+      return caller
+    } catch (error) {
+      noteDenied(options.denied, request, error, action)
+      throw error
+    }
   }
 
   return {
@@ -211,7 +227,7 @@ async function callerByParameters(
   }
   const signed = await signature(sent)
   if (signed === 'absent') return null
-  if ('refused' in signed) throw new NotLoggedInError(`No user is logged in: ${signed.refused}`)
+  if ('refused' in signed) throw new BadSignatureError(`No user is logged in: ${signed.refused}`)
   return clientCaller('signature', signed, request)
 }
 
@@ -278,6 +294,25 @@ function notLoggedIn(request: FastifyRequest): Error {
 function statusOr(others: 401 | 403, request: FastifyRequest): number {
   return INTERFACE.test(request.routeOptions.url ?? '') ? 200 : others
 }
+
+/** A request without credentials is not an attempt: pages ask for the session of a browser. */
+function noteDenied(
+  denied: Pick<DeniedAudit, 'note'>,
+  { caller, method, routeOptions, ip }: FastifyRequest,
+  error: unknown,
+  action = `${method} ${routeOptions.url ?? ''}`,
+): void {
+  if (error instanceof NotAllowedError && caller !== null) {
+    const isDuty = caller.mustChangePassword || caller.mustEnrolTotp
+    denied.note(actorOf(caller), action, isDuty ? 'duty' : 'role')
+    return
+  }
+  const by = error instanceof InvalidTokenError ? 'token' : 'signature'
+  const isRefused = error instanceof InvalidTokenError || error instanceof BadSignatureError
+  if (isRefused) denied.note({ by, id: '', name: '', address: ip }, action, 'credentials')
+}
+
+class BadSignatureError extends NotLoggedInError {}
 
 function checkRoles(request: FastifyRequest, caller: Caller, needed: RouteAccess): void {
   const status = statusOr(403, request)

@@ -11,6 +11,7 @@ import type { AuthDeps } from './auth-deps.ts'
 import { type AuthGuard, createAuthGuard, identify } from './auth-guard.ts'
 import { type Caller, mayDo } from './caller.ts'
 import { setSessionCookie } from './cookies.ts'
+import { createDeniedAudit } from './denied-audit.ts'
 import { tooMany } from './login.ts'
 import { addOAuthRoutes } from './oauth/routes.ts'
 import { createTokenCheck } from './oauth/token-check.ts'
@@ -45,6 +46,8 @@ export interface Auth {
   /** Whether the request carries valid credentials in its headers or query; for public routes. */
   isAuthenticated(request: FastifyRequest, reply: FastifyReply): Promise<boolean>
   addRoutes(server: FastifyInstance): void
+  /** Writes the refusals that are counted in memory. */
+  close(): Promise<void>
 }
 
 export interface AuthOptions extends AuthDeps {
@@ -74,14 +77,17 @@ export function createAuth(options: AuthOptions): Auth {
     session: createSessionCheck({ sessions, users }),
     look: createSessionLook({ sessions, users }),
   }
-  const guard = createAuthGuard({ admin: config.admin, ...checks })
+  const denied = createDeniedAudit(options)
+  const guard = createAuthGuard({ admin: config.admin, denied, ...checks })
   return {
     guard,
+    close: denied.close,
     async admitAction(request, sent, { collection, name, usual }) {
-      const caller = await guard.admit(request, sent, 'user')
+      const action = `${collection}/${name}`
+      const caller = await guard.admit(request, sent, 'user', action)
       if (typeof usual === 'string') return caller
       const rules = await settings.get(PERMISSIONS)
-      return guard.admit(request, sent, rolesFor(rules, collection, name, usual))
+      return guard.admit(request, sent, rolesFor(rules, collection, name, usual), action)
     },
     async permits(caller, { collection, name, usual }) {
       const rules = await settings.get(PERMISSIONS)

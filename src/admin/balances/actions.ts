@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto'
 import { plainActor } from '../../catalog/actor.ts'
 import type { Fields } from '../../domain/fields.ts'
 import type { OperationLine } from '../../domain/line.ts'
-import { redeemCard } from '../cards/redeem.ts'
+import { type RedeemDeps, redeemCard } from '../cards/redeem.ts'
 import type { RecordActions, RecordWriteRequest } from '../entities/api.ts'
 import type { ActionName } from '../entities/definitions/definition.ts'
 import type { FollowUp } from '../follow-ups.ts'
@@ -15,7 +15,7 @@ import { deleteBalance } from './remove.ts'
 import { updateBalance } from './update.ts'
 
 /** A write without an operation id gets a random one, so repeating it is a separate operation. */
-export function balanceActions(deps: BalanceDeps): RecordActions {
+export function balanceActions(deps: RedeemDeps): RecordActions {
   return {
     async read({ filter, sort, page, size, project, signal }) {
       const at = { sort, skip: page * size, limit: size, signal }

@@ -27,6 +27,7 @@ import { operationRecords, recordFromLedger } from '../balances/operation-audit.
 import { loadPlan } from '../balances/plan-load.ts'
 import { type PlanOptions, planOptionsOf } from '../balances/update.ts'
 import { EntityRuleError } from '../entities/errors.ts'
+import { type CardGuesses, NoCardError } from './guesses.ts'
 
 export interface Redemption {
   /** 12 digits. */
@@ -55,6 +56,9 @@ export interface CardLoad {
 
 type Card = WithId<CardDocument>
 
+/** `cardGuesses`: absent in a command. */
+export type RedeemDeps = BalanceDeps & { cardGuesses?: CardGuesses | undefined }
+
 const NO_CARD = 'there is no active card with this secret'
 
 /**
@@ -63,7 +67,7 @@ const NO_CARD = 'there is no active card with this secret'
  * `updateBalance`.
  */
 export async function redeemCard(
-  deps: BalanceDeps,
+  deps: RedeemDeps,
   redemption: Redemption,
 ): Promise<BalanceUpdated> {
   const { catalog, clock } = deps
@@ -71,11 +75,13 @@ export async function redeemCard(
   const nowMs = clock.nowMs()
   const target = wholeTarget(await resolveTarget(deps, query, nowMs))
   const options = planOptionsOf(redemption)
-  const card = await findCard(deps, { secret, target, operationId }, nowMs)
+  const [aid, sid] = ownerOf(target)
+  const find = () => findCard(deps, { secret, target, operationId }, nowMs)
+  const subject = sid === 0 ? `aid ${aid}` : `sid ${sid}`
+  const card = await (deps.cardGuesses?.attempt({ actor, subject }, find) ?? find())
   if (card.used_by === undefined && (await isLoadRefused(deps, card, target, options, nowMs))) {
     return REFUSED
   }
-  const [aid, sid] = ownerOf(target)
   const owner = { actor: plainActor(actor), aid, sid }
   const load: CardLoad = { ...owner, card: card._id, operationId, options }
   const pending = card.used_by === undefined ? null : await findPending(deps, load)
@@ -129,7 +135,7 @@ async function findCard(
   const card = await catalog.run('find a card', () =>
     catalog.cards.findOne({ secret_hmac: digest }),
   )
-  if (card === null) throw new EntityRuleError(NO_CARD)
+  if (card === null) throw new NoCardError(NO_CARD)
   if (card.status === 'Active') {
     if (card.to.getTime() > nowMs) return card
     throw new EntityRuleError(`the card has expired on ${card.to.toISOString()}`)
@@ -137,7 +143,7 @@ async function findCard(
   const { used_by: claimed } = card
   const [aid, sid] = ownerOf(target)
   if (claimed === undefined || !mayLoad(claimed, { aid, sid, operationId })) {
-    throw new EntityRuleError(NO_CARD)
+    throw new NoCardError(NO_CARD)
   }
   // Results of operations are deleted after a time: a repetition would credit again.
   if (nowMs - claimed.at.getTime() <= config.ledger.operationKeepMs / 2) return card

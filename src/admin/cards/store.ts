@@ -7,6 +7,7 @@ import type { CardDocument, CardStatus } from '../../catalog/entities/card.ts'
 import { isDuplicate } from '../../catalog/transactions/duplicate.ts'
 import { EntityRuleError } from '../entities/errors.ts'
 import { validAt } from '../entities/rules/lookups.ts'
+import { NoCardError } from './guesses.ts'
 import { cardKey } from './redeem.ts'
 import { shownStatus, statesBefore } from './states.ts'
 
@@ -287,7 +288,7 @@ async function whyNone(
   status: CardStatus | undefined,
 ): Promise<EntityRuleError> {
   const found = await catalog.run('find cards', () => catalog.cards.findOne(filterOf(query)))
-  if (found === null) return new EntityRuleError(NONE)
+  if (found === null) return new NoCardError(NONE)
   if (status === undefined) return new EntityRuleError('cards that were used cannot be changed')
   const [from, to] = [shownStatus(found.status), shownStatus(status)]
   const before = statesBefore(status).map(shownStatus).join(', ') || 'no state'
@@ -317,7 +318,8 @@ export async function deleteCards(
   })
   if (deleted > 0) return deleted
   const used = await catalog.run('find cards', () => catalog.cards.findOne(filterOf(query)))
-  throw new EntityRuleError(used === null ? NONE : 'cards that were used cannot be deleted')
+  if (used === null) throw new NoCardError(NONE)
+  throw new EntityRuleError('cards that were used cannot be deleted')
 }
 
 function keyOf(condition: NumberCondition): string {

@@ -19,6 +19,7 @@ import { errorHandler } from '../entities/answer.ts'
 import { RequestError } from '../entities/errors.ts'
 import { bodyParameters, queryParameters, registerBodies } from '../entities/requests/body.ts'
 import type { RawParameters } from '../entities/requests/raw-parameters.ts'
+import { policyOriginOf } from '../headers.ts'
 import { PAYMENT_ENDPOINTS } from '../permissions/endpoints.ts'
 import { type AdmitCardPage, addGetRequest } from './get-request.ts'
 import type { Payments } from './payments.ts'
@@ -208,8 +209,8 @@ function textsIn(parameters: RawParameters): Map<string, string> {
 /** The origins to which a form of the page may lead. */
 function originsOf(tokenization: { okPage: string; failPage: string; returnUrl: string }): string {
   const { okPage, failPage, returnUrl } = tokenization
-  const pages = [okPage, failPage, returnUrl].filter((page) => page !== '')
-  return [...new Set(pages.map((page) => new URL(page).origin))].join(' ')
+  const origins = [okPage, failPage, returnUrl].map(policyOriginOf)
+  return [...new Set(origins.filter((origin) => origin !== null))].join(' ')
 }
 
 function sendClosed(reply: FastifyReply, state: 'expired' | 'used'): FastifyReply {

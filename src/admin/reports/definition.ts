@@ -1,6 +1,7 @@
 /** The definition of a report, as it is saved or sent, and its checks. */
 import { type Fields, isEmpty, isObject, isUnset } from '../../domain/fields.ts'
 import type { CollectionDefinition } from '../entities/definitions/definition.ts'
+import { isSecretPath } from '../entities/definitions/secret-paths.ts'
 import { EntityRuleError } from '../entities/errors.ts'
 import type { FieldDefinition } from '../entities/fields/field-definition.ts'
 import { integerOf } from '../entities/requests/cast-value.ts'
@@ -127,12 +128,33 @@ function partsOfReport(definition: Fields, base: ReportEntity, configured: Confi
   const sorts = partsOf(definition, 'sorts', SORTS_MAX).map((part, index) =>
     sortOf(part, `sorts.${index}`, context, keys),
   )
+  refuseSecrets({ columns, conditions, sorts }, base)
   const used = [...columns, ...conditions].map(({ entity }) => entity)
   const others = [...new Set(used)].filter((name) => name !== base.name)
   joinOf(base, others)
   const key = typeof definition['key'] === 'string' ? definition['key'] : ''
   const joined = others.map(entityNamed)
   return { key, entity: base, joined, isGrouped, columns, conditions, sorts }
+}
+
+/** Secrets are left out of rows: anything that compares or changes a value would disclose them. */
+function refuseSecrets(
+  { columns, conditions, sorts }: Pick<Report, 'columns' | 'conditions' | 'sorts'>,
+  base: ReportEntity,
+): void {
+  const sorted = new Set(sorts.map(({ column }) => column))
+  const used = columns.filter(
+    ({ op, formats }, index) => op !== null || formats.length > 0 || sorted.has(index),
+  )
+  const paths = [...used, ...conditions].map(({ entity, field }) => [entity, field.path] as const)
+  const ordered = sorts.map(({ path }) => [base.name, path] as const)
+  const secret = [...paths, ...ordered].find(([entity, path]) =>
+    isSecretPath(entityNamed(entity).definition, path),
+  )
+  if (secret === undefined) return
+  throw new EntityRuleError(
+    `${secret[1]} has secrets: only a column without operator, format and order can show the rest`,
+  )
 }
 
 interface PartContext {

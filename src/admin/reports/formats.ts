@@ -2,8 +2,9 @@
 
 import { Decimal } from 'decimal.js'
 import { currencyDigits, currencyName } from '../../billing/currency.ts'
-import { type BillingCalendar, isCycleKey, keyEndMs, keyStartMs } from '../../billing/cycle-key.ts'
+import { type BillingCalendar, keyEndMs, keyStartMs } from '../../billing/cycle-key.ts'
 import { Exact } from '../../catalog/records/exact-amount.ts'
+import { isCycleKey } from '../../domain/cycle.ts'
 import { isUnset } from '../../domain/fields.ts'
 import { amountOf } from '../actions/parameters.ts'
 import { EntityRuleError } from '../entities/errors.ts'

@@ -3,7 +3,10 @@ import { Type } from '@sinclair/typebox'
 import { Value } from '@sinclair/typebox/value'
 import { BillsSchema } from '../../catalog/settings/bill-settings.ts'
 import { BillrunSchema } from '../../catalog/settings/billrun-settings.ts'
-import { InvoicesSchema } from '../../catalog/settings/invoice-settings.ts'
+import {
+  InvoicesSchema,
+  type StoredInvoiceSettings,
+} from '../../catalog/settings/invoice-settings.ts'
 import { LinesSchema } from '../../catalog/settings/line-settings.ts'
 import { PaymentsSchema } from '../../catalog/settings/payment-settings.ts'
 import { PermissionsSchema } from '../../catalog/settings/permission-settings.ts'
@@ -12,6 +15,7 @@ import { SECURITY, SecuritySchema } from '../../catalog/settings/security-settin
 import { checkAgainstSchema } from '../../catalog/settings/settings-schema.ts'
 import { storedDefaultTax, taxationOf } from '../../catalog/settings/taxation-settings.ts'
 import type { Config } from '../../config/schema.ts'
+import { isEmail } from '../../domain/email.ts'
 import { FieldError, isObject } from '../../domain/fields.ts'
 import { NOT_DELETED } from '../entities/rules/lookups.ts'
 import type { Categories, Category, FixedCategory, VerifyContext } from './category.ts'
@@ -99,7 +103,12 @@ const INVOICES: Category = {
     'Invoices: the seller (`seller`, `iban`, `bic`), their form (`language`, `columns`, ' +
     '`payment_terms`, `footer`), and VAT categories of lines without tax (`untaxed`, `taxes`).',
   readRole: 'read',
-  check: (value) => checkAgainstSchema(InvoicesSchema, value, 'invoices'),
+  check(value) {
+    checkAgainstSchema(InvoicesSchema, value, 'invoices')
+    const { seller } = value as StoredInvoiceSettings
+    if (seller?.email === undefined || seller.email === '' || isEmail(seller.email)) return
+    throw new FieldError('invoices.seller.email', 'must be an e-mail address')
+  },
 }
 
 const PLAYS: Category = {

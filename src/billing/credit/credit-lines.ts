@@ -8,9 +8,9 @@ import { MICROS_PER_UNIT } from '../../domain/money.ts'
 import type { TaxRule } from '../../domain/tax.ts'
 import { Exact, finalChargeOf } from '../../rating/line-tax.ts'
 import { chooseTaxes, type TaxContext } from '../../rating/price.ts'
-import { type BillingCalendar, lineKey } from '../cycle-key.ts'
+import { type BillingCalendar, isInvoiceKey, lineKey } from '../cycle-key.ts'
 import { adjustedTaxes, type TaxedLines } from './adjusted-taxes.ts'
-import { CreditProcessError, type CreditRequest } from './credit-request.ts'
+import { CreditProcessError, CreditRefusal, type CreditRequest } from './credit-request.ts'
 import { type InstallmentTime, installmentTimes, splitAmount } from './installments.ts'
 
 /** A usage in 10^-unitDigits of the unit of its rate. */
@@ -36,7 +36,7 @@ export interface CreditTerms {
   newStamp(): string
 }
 
-/** Throws `CreditProcessError`. */
+/** Throws `CreditProcessError`, and `CreditRefusal` if a line would belong to no cycle. */
 export function creditLines(request: CreditRequest, terms: CreditTerms): CreditLineDocument[] {
   const { installments, atMs, billrunKey } = request
   const { calendar, currencyDigits } = terms
@@ -72,6 +72,8 @@ function creditLine(
 ): CreditLineDocument {
   const { aid, sid, aprice, usagev, kind, label, uf, reason } = request
   const { rate, usaget, active, calendar, nowMs } = terms
+  const billrun = key ?? lineKey(atMs, active, calendar)
+  if (!isInvoiceKey(billrun)) throw new CreditRefusal(`${billrun} is not a billing cycle`)
   const given = aprice === null ? kind : aprice.isNegative() ? 'refund' : 'charge'
   return {
     stamp: terms.newStamp(),
@@ -101,7 +103,7 @@ function creditLine(
     urt: new Date(atMs),
     credit_time: Math.floor(atMs / 1000),
     process_time: new Date(nowMs),
-    billrun: key ?? lineKey(atMs, active, calendar),
+    billrun,
     skip_calc: ['unify'],
   }
 }

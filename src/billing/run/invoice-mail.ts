@@ -2,6 +2,7 @@
  * E-mails with confirmed invoices and their PDF. Each is an entry of the outbox: it is sent after
  * the commit, and again later if the mail server is not available or the PDF cannot be made.
  */
+
 import { setTimeout as pause } from 'node:timers/promises'
 import type { ClientSession } from '../../catalog/collections.ts'
 import type { Catalog } from '../../catalog/connection.ts'
@@ -12,6 +13,7 @@ import { type OutboxHandler, SLOW_AT_ONCE } from '../../catalog/transactions/dis
 import { enqueueOutbox } from '../../catalog/transactions/outbox.ts'
 import type { OutboxDocument } from '../../catalog/transactions/outbox-document.ts'
 import type { Config } from '../../config/schema.ts'
+import { MAILBOX_PATTERN } from '../../domain/email.ts'
 import { sendMail } from '../../external/mail.ts'
 import { moneyText } from '../amount.ts'
 import { currencyDigits, currencyName } from '../currency.ts'
@@ -60,8 +62,10 @@ export function enqueueMail(
   return [enqueueOutbox(session, { kind: MAIL_KIND, payload, isHeld: true, isSlow: true })]
 }
 
+const MAILBOX = new RegExp(MAILBOX_PATTERN)
+
 function isAddress(text: unknown): boolean {
-  return typeof text === 'string' && /^[^@\s,;<>]{1,64}@[^@\s,;<>]{1,255}$/.test(text)
+  return typeof text === 'string' && MAILBOX.test(text)
 }
 
 /**

@@ -13,6 +13,12 @@ const SHOWN: ReadonlySet<string> = new Set([
   'card_brand',
 ])
 
+/** Whether a dotted path of an account leads to secrets of its cards, or to an object of them. */
+export function isGatewaySecret(path: string): boolean {
+  const steps = path.split('.')
+  return steps[0] === 'payment_gateway' && !SHOWN.has(steps.at(-1) ?? '')
+}
+
 /**
  * A copy in which every secret text and number is sealed. `known`: sealed texts that are stored
  * already and kept as they are.

@@ -3,6 +3,7 @@
  * discounts and conditional charges. Pure.
  */
 import { createHash } from 'node:crypto'
+import { isCycleKey } from '../../domain/cycle.ts'
 import {
   arrayAt,
   FieldError,
@@ -27,7 +28,6 @@ export interface ImportedLine {
   readonly [field: string]: unknown
 }
 
-const KEY = /^\d{4}(0[1-9]|1[0-2])$/
 const DECIMAL = /^-?\d{1,15}(\.\d{1,20})?$/
 const TEXTS = ['name', 'plan', 'key', 'description', 'arate_key', 'eligible_line', 'discount_type']
 const DATES = ['start', 'end', 'discount_start', 'discount_end', 'urt']
@@ -146,7 +146,7 @@ function decimalAt(value: unknown, path: string): string {
 
 function keyAt(value: unknown, path: string): string {
   const text = String(plain(value) ?? '')
-  if (KEY.test(text)) return text
+  if (isCycleKey(text)) return text
   throw new FieldError(path, isUnset(value) ? 'is missing' : 'must be a cycle such as 202611')
 }
 

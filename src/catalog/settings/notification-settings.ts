@@ -2,7 +2,9 @@
  * Section `settings` of category `events`: to which receiver notifications are sent, and how
  * (docs/EVENTS.md).
  */
+
 import { type TProperties, Type } from '@sinclair/typebox'
+import { MAILBOX_PATTERN } from '../../domain/email.ts'
 import { FieldError, type Fields, isObject } from '../../domain/fields.ts'
 import type { Sealer } from './sealing.ts'
 import { checkAgainstSchema, webAddress } from './settings-schema.ts'
@@ -40,7 +42,7 @@ export const receiverFields = {
 export const emails = Type.Optional(
   Type.Array(
     Type.String({
-      pattern: '^[^\\s@]+@[^\\s@]+$',
+      pattern: MAILBOX_PATTERN,
       maxLength: 254,
       description: 'an e-mail address',
     }),

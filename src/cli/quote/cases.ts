@@ -24,7 +24,6 @@ export async function quoteCases(
   settings: QuoteSettings,
 ): Promise<0 | 1> {
   const bytes = file === '-' ? shell.input : createReadStream(file)
-  shell.stopWithoutReader()
   let cases = 0
   let failed = 0
   for await (const { text, number } of linesOf(bytes, file)) {

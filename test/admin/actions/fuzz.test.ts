@@ -27,6 +27,8 @@ const value = fc.oneof(
     '[[',
     'null',
     '2026-13-45',
+    '999912',
+    '000001',
     '\0',
   ),
   // Words that select operations.
@@ -75,3 +77,44 @@ describe.each(ACTIONS.map((action) => [String(pathsOf(action)[0]).slice(1), acti
     })
   },
 )
+
+describe('a cycle key that no cycle has', () => {
+  const named = ACTIONS.flatMap((action) =>
+    Object.keys(action.parameters.properties)
+      .filter((name) => ['billrun_key', 'billrun', 'stamp', 'from', 'to'].includes(name))
+      .map((field) => [String(pathsOf(action)[0]).slice(1), field, action] as const),
+  )
+
+  it.each(named)('%s refuses it in %s, or finds nothing', async (name, field, { example }) => {
+    for (const key of ['000001', '196912', '217001', '999912']) {
+      const answer = await api.ask(name, { ...example.parameters, [field]: key })
+      expect([200, 400], `${key}: ${answer.text}`).toContain(answer.http)
+    }
+  })
+
+  it.each(['billrun_key', 'credit_time'])(
+    'a credit with it in %s stores no line',
+    async (field) => {
+      const credit = {
+        aid: 1001,
+        sid: 0,
+        rate: 'UNTAXED',
+        credit_time: '2026-06-10',
+        usagev: 1,
+        aprice: 5,
+      }
+      for (const [key, time] of [
+        ['999912', '9999-12-31 12:00:00'],
+        ['217001', '2170-01-01 12:00:00'],
+      ]) {
+        const sent = { ...credit, [field]: field === 'billrun_key' ? key : time }
+        const answer = await api.ask('credit', sent)
+        expect(answer, key).toMatchObject({ status: 0, desc: expect.stringContaining('cycle') })
+      }
+      const late = { ...credit, billrun_key: '216912', installments: 2 }
+      expect(await api.ask('credit', late)).toMatchObject({ status: 0, desc: '217001 is not a billing cycle' })
+      const stored = { billrun: { $gt: '216912' } }
+      expect(await api.catalog().lines.countDocuments(stored)).toBe(0)
+    },
+  )
+})

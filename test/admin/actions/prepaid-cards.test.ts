@@ -1,11 +1,27 @@
-import { expect, it } from 'vitest'
+import { expect, it, vi } from 'vitest'
 import { cards } from '../../../src/admin/actions/cards.ts'
+import { type CardGuesses, NoCardError } from '../../../src/admin/cards/guesses.ts'
 import { useActionServer } from '../../support/admin/actions/action-server.ts'
 import { insertEntity } from '../../support/catalog/store.ts'
 
-const api = useActionServer([cards], {
-  TOLLGATE_SECRETS_KEY: 'a key of these tests, long enough for it',
-})
+const wrong: boolean[] = []
+const guesses: CardGuesses = {
+  async attempt(_, find) {
+    try {
+      const found = await find()
+      wrong.push(false)
+      return found
+    } catch (error) {
+      wrong.push(error instanceof NoCardError)
+      throw error
+    }
+  },
+}
+const api = useActionServer(
+  [cards],
+  { TOLLGATE_SECRETS_KEY: 'a key of these tests, long enough for it' },
+  { cardGuesses: guesses },
+)
 
 const CARD = {
   secret: '000000000001',
@@ -44,4 +60,15 @@ it('limit: POST /api/cards, method query, has 10,000 cards on a page by default'
   const ask = (more: object) => api.ask('cards', { method: 'query', query, ...more })
   expect((await ask({}))['details']).toHaveLength(10_000)
   expect((await ask({ page: 1 }))['details']).toHaveLength(1)
+})
+
+it('a lookup by a wrong secret counts as a guess, in each method that takes one', async () => {
+  const query = { batch_number: 7, serial_number: 1, secret: '999999999999' }
+  const attempt = vi.spyOn(guesses, 'attempt')
+  for (const method of ['query', 'update', 'delete']) {
+    await api.ask('cards', { method, query, update: { status: 'active' } })
+  }
+  await api.ask('cards', { method: 'query', query: { batch_number: 7, serial_number: 1 } })
+  expect(attempt).toHaveBeenCalledTimes(3)
+  expect(wrong).toEqual([true, true, true])
 })

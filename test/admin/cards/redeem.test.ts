@@ -1,12 +1,15 @@
 /** Prepaid cards are redeemed once, by concurrent calls and after failures. */
-import { beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
 import { updateBalance } from '../../../src/admin/balances/update.ts'
+import { type CardGuesses, createCardGuesses } from '../../../src/admin/cards/guesses.ts'
 import { redeemCard } from '../../../src/admin/cards/redeem.ts'
-import { EntityRuleError } from '../../../src/admin/entities/errors.ts'
+import { type ApiError, EntityRuleError } from '../../../src/admin/entities/errors.ts'
 import { followUpHandlers } from '../../../src/admin/follow-ups.ts'
+import { createAudit } from '../../../src/catalog/audit/audit.ts'
 import { openCatalog } from '../../../src/catalog/connection.ts'
 import { cardSecretsOf } from '../../../src/catalog/settings/card-secrets.ts'
 import { loadConfig } from '../../../src/config/load.ts'
+import { openExpiringKeys } from '../../../src/store/expiring.ts'
 import {
   AID,
   type BalanceFixture,
@@ -18,6 +21,7 @@ import {
   seedChargingPlan,
 } from '../../support/admin/balances/balance-fixture.ts'
 import { dyingAfter as dyingCatalog } from '../../support/catalog/dying.ts'
+import { insertEntity } from '../../support/catalog/store.ts'
 import { useOpened } from '../../support/opened.ts'
 import { silent } from '../../support/recorder/accounts.ts'
 import { waitUntil } from '../../support/wait.ts'
@@ -267,5 +271,69 @@ describe('a redemption whose process dies', () => {
     expect(await card()).toMatchObject({ status: 'Active' })
     expect(await card()).not.toHaveProperty('used_by')
     expect(await free()).toEqual([])
+  })
+})
+
+describe('guessed secrets', () => {
+  const refused = vi.fn()
+  const guesses = () => {
+    const { catalog, ledger, clock } = scene()
+    return createCardGuesses({
+      keys: openExpiringKeys(ledger.redis, 'guess-test'),
+      settings: {
+        get: async ({ read }) => read({ lockout: { attempts: 3, failures_per_hour: 5 } }),
+      },
+      audit: createAudit(catalog),
+      clock,
+      log: silent,
+      metrics: { cardSecretRefused: refused },
+    })
+  }
+  const guess = (cardGuesses: CardGuesses, secret: string, { sid = SID, id = '1' } = {}) =>
+    redeemCard(
+      { ...scene(), cardGuesses },
+      { secret, query: { sid }, update: {}, operationId: id, actor: { ...ACTOR, id } },
+    ).then(
+      () => 'loaded',
+      (error: ApiError) => [error.httpStatus, error.message, Number(error.headers['retry-after'])],
+    )
+  const WRONG = [200, NO_CARD, Number.NaN]
+  const WAIT = [
+    429,
+    'too many wrong secrets of cards: wait before the next one',
+    expect.any(Number),
+  ]
+
+  it('delay the next attempt of a subscriber, from any caller, even with a correct one', async () => {
+    await seedCard()
+    const own = guesses()
+    for (const id of ['1', '2', '3']) {
+      expect(await guess(own, '999999999999', { id })).toEqual(WRONG)
+    }
+    expect(await guess(own, SECRET, { id: '4' })).toEqual(WAIT)
+    expect(await guess(guesses(), SECRET, { id: '4' })).toEqual(WAIT)
+    expect((await card())?.status).toBe('Active')
+    expect(await guess(own, SECRET, { sid: 19, id: '4' })).toBe('loaded')
+  })
+
+  it('of a caller are limited over all subscribers, counted and recorded', async () => {
+    for (let sid = 100; sid < 106; sid += 1) {
+      await insertEntity(scene().catalog, 'subscribers', { sid, aid: AID, plan: 'GOLD' })
+    }
+    refused.mockClear()
+    const own = guesses()
+    const results: unknown[] = []
+    for (let sid = 100; sid < 106; sid += 1) {
+      results.push(await guess(own, '999999999999', { sid, id: 'caller' }))
+    }
+    expect(results).toEqual([...Array(5).fill(WRONG), WAIT])
+    expect(refused.mock.calls.flat()).toEqual([...Array(5).fill('wrong'), 'limit'])
+    const records = await scene().catalog.audit.find({ type: 'refused' }).sort({ key: 1 }).toArray()
+    expect(records.map(({ key, count }) => [key, count])).toEqual([
+      ['ada', 1],
+      ...[100, 101, 102, 103, 104].map((sid) => [`sid ${sid}`, 1]),
+    ])
+    expect(JSON.stringify(records)).not.toContain('999999999999')
+    expect(await guess(own, '999999999999', { id: 'other' })).toEqual(WRONG)
   })
 })

@@ -117,6 +117,9 @@ describe('/api/cards', () => {
     [{ aid: 'own', name: 'paypal' }, 'name must be one of sandbox, stripe'],
     [{ aid: 'own', return_url: 'javascript:alert(1)' }, /^return_url must be an address/],
     [{ aid: 'own', ok_page: 'https://user:pw@example.org' }, /^ok_page must be an address/],
+    [{ aid: 'own', return_url: "https://a.example;script-src'self'" }, /^return_url must be an/],
+    [{ aid: 'own', ok_page: 'https://*/' }, /^ok_page must be an address/],
+    [{ aid: 'own', fail_page: 'https://shop,example' }, /^fail_page must be an address/],
   ])('refuses %o', async (params, message) => {
     const aid = 'aid' in params && params.aid === 'own' ? await world.account() : undefined
     const sent = aid === undefined ? params : { ...params, aid }

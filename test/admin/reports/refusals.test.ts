@@ -11,6 +11,10 @@ const api = useActionServer(ACTIONS, REPORT_ENV)
 beforeAll(() => addReportTenant(api.catalog()))
 
 const BASE = { entity: 'usage', columns: [{ field_name: 'stamp', key: 's' }] }
+const CARD = 'payment_gateway.active.card_token'
+const CARD_TEXT = `${CARD} has secrets`
+const CARD_FORMAT = { field: 'c', op: 'default_empty', value: 'x' }
+const card = (more: Fields) => ({ entity: 'customer', columns: [{ field_name: 'aid' }], ...more })
 const grouped = (column: Fields) => ({ entity: 'usage', type: 1, columns: [column] })
 const where = (field: string, op: unknown, value?: unknown) => ({
   ...BASE,
@@ -41,6 +45,16 @@ const WRONG: readonly [report: Fields, text: string][] = [
   [where('stamp', 'regex', 'x'), 'Invalid filter operator regex'],
   [where('stamp', undefined), 'Invalid filter operator'],
   [where('nothing', 'eq', 1), 'nothing is not a field of usage'],
+  [card({ conditions: [{ field: CARD, op: 'starts_with', value: 'v2' }] }), CARD_TEXT],
+  [
+    card({ conditions: [{ field: 'payment_gateway.active', op: 'gt', value: 'a' }] }),
+    'has secrets',
+  ],
+  [card({ sorts: [{ field: CARD, op: 1 }] }), CARD_TEXT],
+  [card({ columns: [{ field_name: CARD, key: 'c' }], sorts: [{ field: 'c', op: 1 }] }), CARD_TEXT],
+  [card({ columns: [{ field_name: CARD, op: 'group' }], type: 1 }), CARD_TEXT],
+  [card({ columns: [{ field_name: CARD, op: 'max' }], type: 1 }), CARD_TEXT],
+  [card({ columns: [{ field_name: CARD, key: 'c' }], formats: [CARD_FORMAT] }), CARD_TEXT],
   [where('sid', 'eq', 'x'), 'conditions.0.value must be a number'],
   [where('sid', 'eq', { $gt: 0 }), 'conditions.0.value must be a number'],
   [where('stamp', 'eq', { $gt: '' }), 'conditions.0.value must be a text'],

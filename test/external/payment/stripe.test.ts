@@ -223,6 +223,7 @@ describe('a notification', () => {
     ['of another key', signed(body, 'whsec_other'), body],
     ['of another body', signed(body), body.replace('tg_9', 'tg_8')],
     ['of long ago', signed(body, SETTINGS.webhookSecret, NOW - 3_600_000), body],
+    ['of the future', signed(body, SETTINGS.webhookSecret, NOW + 3_600_000), body],
     ['without a signature', {}, body],
   ])('%s is refused', async (_case, headers, text) => {
     const notified = read(headers as Record<string, string>, text)

@@ -126,6 +126,17 @@ describe.each(rows)('linear work: $name', ({ name, shapes }) => {
   })
 })
 
+it('the first wrong byte of XML is found in linear work', async () => {
+  // Not imported above: it would be compiled before the counters.
+  const { offsetOf } = await import('../../../src/realtime/codecs/places.ts')
+  const work = (elements: number) => {
+    const body = Buffer.from(`<m>${'<a/>'.repeat(elements)}</n>`)
+    return operationsOf(() => offsetOf(body, { type: 'xml' }, { field: 'body' }))
+  }
+  work(2_000)
+  expect(work(2_000)).toBeLessThan(work(1_000) * FACTOR_MAX)
+})
+
 describe('a file type with 32 services', () => {
   const FEW = 475
   const MANY = 1_900

@@ -1,7 +1,7 @@
 /** `/billrun/cycles`, `cycle` and `chargestatus`. */
 import { type TSchema, Type } from '@sinclair/typebox'
 import { calendarOf } from '../../../billing/credit/credits.ts'
-import { isCycleKey, keyAfter, keyAt } from '../../../billing/cycle-key.ts'
+import { keyAfter, keyAt } from '../../../billing/cycle-key.ts'
 import { readParked } from '../../../billing/run/parked.ts'
 import { type RunName, runIdOf } from '../../../billing/run/run-cycle.ts'
 import {
@@ -20,6 +20,7 @@ import {
   object,
   text,
 } from '../../../catalog/entities/json-schema.ts'
+import { isCycleKey } from '../../../domain/cycle.ts'
 import { localTime } from '../../../domain/time.ts'
 import { ActionError } from '../../entities/errors.ts'
 import { type ActionCall, action } from '../action.ts'

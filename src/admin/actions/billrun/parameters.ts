@@ -1,10 +1,10 @@
 /** Parameters and states that the commands of `/billrun` share. */
 import { calendarOf } from '../../../billing/credit/credits.ts'
-import { isCycleKey } from '../../../billing/cycle-key.ts'
 import type { RunName } from '../../../billing/run/run-cycle.ts'
 import { type CycleState, readCycleState } from '../../../billing/run/status.ts'
 import { BILLRUN, type BillrunSettings } from '../../../catalog/settings/billrun-settings.ts'
 import { readCategory } from '../../../catalog/settings/stored-config.ts'
+import { isCycleKey } from '../../../domain/cycle.ts'
 import { ActionError } from '../../entities/errors.ts'
 import type { ActionCall } from '../action.ts'
 import { param } from '../parameters.ts'

@@ -1,8 +1,8 @@
 /** `datausage`: subscribers of a plan by their data usage in a cycle. */
 import { Type } from '@sinclair/typebox'
 import { Decimal } from 'decimal.js'
-import { isCycleKey } from '../../../billing/cycle-key.ts'
 import { anyValue, integer } from '../../../catalog/entities/json-schema.ts'
+import { isCycleKey } from '../../../domain/cycle.ts'
 import { ActionError } from '../../entities/errors.ts'
 import { integerOf } from '../../entities/requests/cast-value.ts'
 import { type ActionCall, action } from '../action.ts'

@@ -3,8 +3,8 @@ import { stringify } from 'csv-stringify/sync'
 import { neutralCell } from './formula.ts'
 
 /**
- * Quotes cells that another program might split, and neutralises those that a spreadsheet would
- * execute. `lineEnd`: RFC 4180 has CR and LF.
+ * Quotes cells that a program with another delimiter might split (the part after it could be a
+ * formula), and neutralises those that a spreadsheet would execute. `lineEnd`: RFC 4180 has CR and LF.
  */
 export function csvText(
   rows: readonly (readonly string[])[],
@@ -15,6 +15,6 @@ export function csvText(
   return stringify(neutral, {
     delimiter,
     record_delimiter: lineEnd,
-    quoted_match: /^\s|[;\t\r\n]|\s$/,
+    quoted_match: /^\s|[,;\t\r\n]|\s$/,
   })
 }

@@ -1,4 +1,5 @@
 /** Casts values of configured fields to their type, or returns the reason why that fails. */
+import { isEmail } from '../../../domain/email.ts'
 import { microsFrom, parseDecimal, toScale } from '../../../domain/money.ts'
 import { parseInstant } from '../../../domain/time.ts'
 import { InvalidFieldsError } from '../errors.ts'
@@ -107,18 +108,6 @@ function readRange(value: unknown, time: TimeContext): Cast {
   const isRange = fromMs !== null && toMs !== null && isDateMs(fromMs) && isDateMs(toMs)
   if (!isRange || toMs < fromMs) return no('must be a range of two dates, { from, to }')
   return ok({ from: new Date(fromMs), to: new Date(toMs) })
-}
-
-/** Limit of RFC 5321. */
-const EMAIL_LENGTH_MAX = 254
-
-/** `local@domain.tld`. Only the syntax is checked, not whether the address exists. */
-function isEmail(text: string): boolean {
-  if (text.length > EMAIL_LENGTH_MAX || /[\s<>(),;:"\\]/.test(text)) return false
-  const [local = '', domain = '', ...rest] = text.split('@')
-  if (local === '' || rest.length > 0) return false
-  const parts = domain.split('.')
-  return parts.length > 1 && parts.every((part) => part !== '')
 }
 
 function readEmail(value: unknown): Cast {

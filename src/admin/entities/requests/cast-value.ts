@@ -1,5 +1,6 @@
 /** Casts one value to the type of its parameter. */
 import { ObjectId } from '../../../catalog/collections.ts'
+import { isEmail } from '../../../domain/email.ts'
 import type { Fields } from '../../../domain/fields.ts'
 import { parseDecimal, toScale } from '../../../domain/money.ts'
 import type { Param } from '../definitions/definition.ts'
@@ -18,7 +19,6 @@ export type ScalarType = 'string' | 'integer' | 'number' | 'boolean' | 'datetime
 
 /** Prices are never longer, and parsing takes time. */
 const NUMBER_LENGTH_MAX = 64
-const EMAIL_LENGTH_MAX = 254
 
 const TRUE: readonly unknown[] = [true, 1, 'true', '1', 'yes', 'on']
 const FALSE: readonly unknown[] = [false, 0, 'false', '0', 'no', 'off']
@@ -127,6 +127,5 @@ function onlyId(value: Fields): unknown {
 }
 
 function emailOf(value: unknown): string | null {
-  if (typeof value !== 'string' || value.length > EMAIL_LENGTH_MAX) return null
-  return /^[^\s@"<>(),:;]+@[^\s@"<>(),:;.]+(?:\.[^\s@"<>(),:;.]+)+$/.test(value) ? value : null
+  return typeof value === 'string' && isEmail(value) ? value : null
 }

@@ -10,6 +10,7 @@ import type {
   CollectionDefinition,
   Params,
 } from '../definitions/definition.ts'
+import { isSecretPath } from '../definitions/secret-paths.ts'
 import { DISPLAY, EntityRuleError } from '../errors.ts'
 import { castField, missingFields } from '../fields/check.ts'
 import type { FieldDefinition } from '../fields/field-definition.ts'
@@ -56,8 +57,8 @@ export function readRequestOf(raw: RawParameters, context: RequestContext): Read
 }
 
 /** The order of rows must not disclose hidden values. */
-function refuseSortByHidden({ hidden }: CollectionDefinition, sort: object): void {
-  const name = Object.keys(sort).find((path) => hidden.includes(path.split('.', 1)[0] ?? ''))
+function refuseSortByHidden(definition: CollectionDefinition, sort: object): void {
+  const name = Object.keys(sort).find((path) => isSecretPath(definition, path))
   if (name !== undefined)
     throw new EntityRuleError(`sort: ${name} cannot be sorted by`, DISPLAY.sort)
 }
@@ -117,11 +118,20 @@ function targetIn(
 ): Fields | null {
   try {
     const declared = queryParams(context, compound.query)
-    return castQuery(declared, targetOf(compound, context), context)
+    const target = castQuery(declared, targetOf(compound, context), context)
+    refuseConditions(context, target)
+    return target
   } catch (error) {
     if (trial?.note(error) !== true) throw error
     return null
   }
+}
+
+/** An erasure is of one person, whom its number names. */
+function refuseConditions({ action, definition }: RequestContext, target: Fields): void {
+  const { keyField } = definition
+  if (action !== 'erase' || typeof target[keyField] === 'number') return
+  throw new EntityRuleError(`query.${keyField} must be one integer`)
 }
 
 function isForce({ field_name: name }: FieldDefinition): boolean {
@@ -150,8 +160,9 @@ function actionOf({ definition, action }: RequestContext): ActionDefinition {
 function queryParams(context: RequestContext, query: Fields = {}): Params {
   const { definition, action, fields } = context
   const { query: declared, target, customFields } = actionOf(context)
-  const isQueryable = (field: FieldDefinition) =>
-    target === 'none' ? field.searchable === true : target === 'unique' && field.unique === true
+  const isQueryable = ({ field_name: name, searchable, unique }: FieldDefinition) =>
+    !isSecretPath(definition, name) &&
+    (target === 'none' ? searchable === true : target === 'unique' && unique === true)
   const custom = customFields || target === 'unique' ? fields.filter(isQueryable) : []
   const added = custom.map(({ field_name: name, type }): [string, Params[string]] => [
     name,

@@ -1,7 +1,9 @@
 /** Rules for operators who log in. */
+
 import type { RawDocument } from '../../../catalog/compile/document.ts'
 import { createCurrentSettings } from '../../../catalog/settings/current-settings.ts'
 import { SECURITY } from '../../../catalog/settings/security-settings.ts'
+import { isEmail } from '../../../domain/email.ts'
 import { changedPassword, checkedPassword } from '../../auth/password-rules.ts'
 import { PASSWORDS } from '../../auth/passwords.ts'
 import { PERMISSIONS, rolesIn } from '../../permissions/rules.ts'
@@ -76,15 +78,12 @@ export async function passwordTerms({ catalog, nowMs }: Lookups) {
 
 /** The first user of an installation. */
 const FIRST_USER = 'admin'
-const EMAIL = /^[^\s@]{1,64}@[^\s@.]+(?:\.[^\s@.]+)+$/
-const EMAIL_CHARACTERS_MAX = 254
 
 /** Throws `EntityRuleError`. */
 export function checkUserName({ username }: Readonly<Record<string, unknown>>): void {
   if (username === FIRST_USER) return
-  const isEmail =
-    typeof username === 'string' && username.length <= EMAIL_CHARACTERS_MAX && EMAIL.test(username)
-  if (!isEmail) throw fieldRule('username', 'username must be an e-mail address')
+  if (typeof username !== 'string' || !isEmail(username))
+    throw fieldRule('username', 'username must be an e-mail address')
 }
 
 const ROLES: readonly unknown[] = ['read', 'write', 'admin', 'reports']

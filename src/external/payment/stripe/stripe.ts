@@ -289,6 +289,11 @@ function notificationIn(
   } catch {
     throw new ForgedReturnError('the signature of the notification does not match')
   }
+  // The library accepts any time of the future.
+  const signedAt = Number(/(?:^|,)t=(\d+)/.exec(signature)?.[1])
+  if (!(signedAt * 1000 - nowMs <= TOLERANCE_SECONDS * 1000)) {
+    throw new ForgedReturnError('the notification is from the future')
+  }
   if (!event.type.startsWith('payment_intent.')) return null
   const { id, metadata } = event.data.object as Stripe.PaymentIntent
   return { key: metadata[KEY] ?? '', reference: id }

@@ -176,13 +176,17 @@ class PlacedTree extends XmlTree {
   lastClosed = ''
   readonly #path: Place[] = []
   readonly #names: string[] = []
+  /** Next index of an element that is repeated, by its first place. */
+  readonly #repeated = new Map<Place, number>()
 
   override open(tag: SaxesTagPlain): void {
     super.open(tag)
     const parent = this.#path.at(-1)
     const at = this.position()
     this.#names.push(tag.name)
-    this.#path.push(parent === undefined ? this.root : placeIn(parent, localName(tag.name), at))
+    this.#path.push(
+      parent === undefined ? this.root : placeIn(parent, localName(tag.name), at, this.#repeated),
+    )
   }
 
   override close(): void {
@@ -193,15 +197,20 @@ class PlacedTree extends XmlTree {
 }
 
 /** Repeated elements are a list, which is found by the name of the first. */
-function placeIn({ members }: Place, name: string, at: number): Place {
+function placeIn(
+  { members }: Place,
+  name: string,
+  at: number,
+  repeated: Map<Place, number>,
+): Place {
   const place: Place = { at, members: new Map() }
   const first = members.get(name)
   if (first === undefined) {
     members.set(name, place)
   } else {
     if (!first.members.has('0')) first.members.set('0', first)
-    let index = 1
-    while (first.members.has(String(index))) index += 1
+    const index = repeated.get(first) ?? 1
+    repeated.set(first, index + 1)
     first.members.set(String(index), place)
   }
   return place

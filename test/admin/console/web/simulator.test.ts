@@ -59,3 +59,14 @@ describe('the result as CSV', () => {
     expect(named('@x')).toBe("'@x")
   })
 })
+
+it('CSV has cells that no program splits or executes', () => {
+  const one = (name: string) =>
+    csvOf([{ name } as never])
+      .split('\r\n')[1]
+      ?.replace(/,+$/, '')
+  expect(one('a;=1+1')).toBe('"a;=1+1"')
+  expect(one('a\t=1+1')).toBe('"a\t=1+1"')
+  expect(one('＝1')).toBe("'＝1")
+  expect(one('\n=1')).toBe(`"'\n=1"`)
+})

@@ -59,6 +59,6 @@ export function csvOf(cases: readonly ComparedCase[]): string {
 function csvCell(value: unknown): string {
   const text = String(value ?? '')
   const isNumber = /^-?\d+(?:\.\d+)?$/.test(text)
-  const safe = !isNumber && /^[=+\-@\t\r]/.test(text) ? `'${text}` : text
-  return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe
+  const safe = !isNumber && /^'*[=+\-@\t\r\n＝＋－＠]/.test(text) ? `'${text}` : text
+  return /^\s|[",;\t\r\n]|\s$/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe
 }

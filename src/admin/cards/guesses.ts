@@ -1,0 +1,74 @@
+/** Limits attempts at secrets of prepaid cards; each refused one is counted and audited. */
+import type { Actor } from '../../catalog/actor.ts'
+import type { Metrics } from '../../runtime/metrics.ts'
+import { beginGuess } from '../auth/attempts.ts'
+import type { AuthDeps } from '../auth/auth-deps.ts'
+import { createRefusalAudit } from '../auth/refusal-audit.ts'
+import { EntityRuleError, RequestError } from '../entities/errors.ts'
+import { networkOf } from '../networks.ts'
+
+export interface Guess {
+  readonly actor: Actor
+  /** The subscriber or account to load (`sid 7`); the caller if a card is only looked up. */
+  readonly subject: string
+}
+
+export interface CardGuesses {
+  /**
+   * Looks up a card; `find` rejects with `NoCardError` if no card has the secret. Rejects with
+   * `RequestError` 429 while the caller or the subject must wait.
+   */
+  attempt<T>(guess: Guess, find: () => Promise<T>): Promise<T>
+}
+
+export type CardGuessDeps = Pick<AuthDeps, 'keys' | 'settings' | 'audit' | 'clock' | 'log'> & {
+  readonly metrics: Pick<Metrics, 'cardSecretRefused'>
+}
+
+/** No card has the secret that was sent. */
+export class NoCardError extends EntityRuleError {}
+
+class TooManyGuessesError extends RequestError {
+  override readonly headers: Readonly<Record<string, string>>
+
+  constructor(leftMs: number) {
+    super(429, 'too many wrong secrets of cards: wait before the next one')
+    this.headers = { 'retry-after': String(Math.max(1, Math.ceil(leftMs / 1000))) }
+  }
+}
+
+export function createCardGuesses(deps: CardGuessDeps): CardGuesses {
+  const refusals = createRefusalAudit(deps, 'secrets of cards are refused')
+  const refuse = async (actor: Actor, key: string, reason: 'wrong' | 'limit') => {
+    deps.metrics.cardSecretRefused(reason)
+    const entry = { collection: 'cards', type: 'refused', key, new: { reason } }
+    await refusals.record({ entry, actor, reason, account: `${callerOf(actor)} ${key}` })
+  }
+  return {
+    async attempt({ actor, subject }, find) {
+      const caller = callerOf(actor)
+      const begun = await beginGuess(deps, {
+        subject: `cards ${subject}`,
+        caller: `cards ${caller}`,
+      })
+      if ('refused' in begun) {
+        await refuse(actor, actor.name, 'limit')
+        throw new TooManyGuessesError(begun.refused.retryAfterMs)
+      }
+      try {
+        const found = await find()
+        await begun.succeeded()
+        return found
+      } catch (error) {
+        if (error instanceof NoCardError) await refuse(actor, subject, 'wrong')
+        else await begun.cancelled()
+        throw error
+      }
+    },
+  }
+}
+
+/** Callers of an open port are told apart by their network. */
+function callerOf({ by, id, address }: Actor): string {
+  return by === 'open' ? `open ${networkOf(address)}` : `${by} ${id}`
+}

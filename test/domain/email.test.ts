@@ -1,0 +1,42 @@
+import { describe, expect, it } from 'vitest'
+import { checkUserName } from '../../src/admin/entities/rules/users.ts'
+import { isEmail, MAILBOX_PATTERN } from '../../src/domain/email.ts'
+
+describe('an e-mail address', () => {
+  it.each(['a@example.org', "o'neil+x@mail.example.org", 'ü@müller.example'])('%j', (text) => {
+    expect(isEmail(text)).toBe(true)
+  })
+
+  it.each([
+    ...[
+      '',
+      'a',
+      'a@',
+      '@b.c',
+      'a@b',
+      'a@b..c',
+      'a@b@c.d',
+      'a b@c.d',
+      'a,x@c.d',
+      'a@c.d;x',
+      '<a@c.d>',
+    ],
+    ...[
+      'a@c.d\r\nBcc: x',
+      'a\u0000@c.d',
+      'a\u0007@c.d',
+      '"a"@c.d',
+      'a:b@c.d',
+      `${'x'.repeat(65)}@c.d`,
+    ],
+    `a@${'x'.repeat(250)}.d`,
+  ])('%j is refused', (text) => {
+    expect(isEmail(text)).toBe(false)
+    expect(() => checkUserName({ username: text })).toThrow('must be an e-mail address')
+  })
+
+  it('of settings may be in the own network', () => {
+    expect('ops@mailhost').toMatch(new RegExp(MAILBOX_PATTERN))
+    expect('ops,x@mailhost').not.toMatch(new RegExp(MAILBOX_PATTERN))
+  })
+})
