@@ -36,7 +36,7 @@ export function addApiPages(
 export interface ApiPages {
   readonly fields: CurrentFields
   readonly access: RouteAccess
-  /** Of the control plane, for the examples of unauthenticated clients. */
+  /** Port of the control plane, for the examples of unauthenticated clients. */
   readonly port: number
   /** Whether the caller is authenticated and may see the configured fields. */
   isAuthenticated(request: FastifyRequest, reply: FastifyReply): Promise<boolean>

@@ -45,7 +45,7 @@ export async function runCommandLine(
  * what they do.
  */
 const READING =
-  /(?:^| )(?:list|show|get|history|parked|preview|status|check|test|send|help|version|audit|export|quote)$/
+  /(?:^| )(?:list|show|get|history|parked|preview|status|check|test|send|audit|export|quote)$/
 
 /** Commands for access control, settings, personal data, jobs and the customer system. */
 const ACCESS = /^(?:user|client|secrets|settings|job|external) |^(?:erase|check|charge|clock)$/

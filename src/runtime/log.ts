@@ -49,7 +49,7 @@ export function createLogger(options: LoggerOptions): Logger {
 const OWN_KEYS = ['level', 'time', 'pid', 'name', 'msg']
 const keysOfLoggers = new WeakMap<object, ReadonlySet<string>>()
 
-/** pino writes a key of the line and one of the record beside each other: that of the record is renamed. */
+/** pino writes a key of the line and an equal one of the record: the latter is renamed. */
 function withoutTwice(log: PinoLogger, record: unknown): unknown {
   if (typeof record !== 'object' || record === null) return record
   const known = keysOfLoggers.get(log) ?? new Set([...OWN_KEYS, ...Object.keys(log.bindings())])

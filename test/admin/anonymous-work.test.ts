@@ -141,7 +141,7 @@ describe('an address that has used its time', () => {
     const all = (await Promise.all(Array.from({ length: 12 }, client))).flat()
     const refused = all.filter(({ status }) => status === 429)
     expect(served.costly).toBe(240 - refused.length)
-    // Of 24 seconds of work it gets the 3 of its share, and what was under way by then.
+    // It gets 3 of the 24 seconds of work, and what was under way by then.
     expect(served.costly).toBeLessThanOrEqual(30 + 12)
     expect(Number(refused[0]?.wait)).toBeGreaterThan(0)
     expect(JSON.parse(refused[0]?.text ?? '')).toMatchObject({ status: 0, code: 429 })

@@ -94,8 +94,8 @@ export function createAttempts({
 
 /**
  * Starts an attempt at a secret that many callers may try: further ones for the same `subject` are
- * delayed by the settings `lockout.attempts`, `seconds` and `seconds_max`, whoever makes them; those
- * of a `caller` that fail are limited to `lockout.failures_per_hour`, over all subjects.
+ * delayed by the settings `lockout.attempts`, `seconds` and `seconds_max`, whoever makes them.
+ * Those of a `caller` that fail are limited to `lockout.failures_per_hour`, over all subjects.
  */
 export async function beginGuess(
   { keys, settings }: Pick<AuthDeps, 'keys' | 'settings'>,

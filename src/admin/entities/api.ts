@@ -66,7 +66,7 @@ export interface EntityCall {
   signal?: AbortSignal | undefined
   /** Value of `If-Match`. */
   ifMatch?: IfMatch | null
-  /** Of a change of a stored entity: see `WriteRequest.claim`. */
+  /** For changes of stored entities: see `WriteRequest.claim`. */
   claim?: WriteRequest['claim']
   /** Receives the version of the revision in the response, if there is one. */
   showVersion?(version: string): void

@@ -142,7 +142,7 @@ describe('the return of a hosted page', () => {
     // Each further change at a later time would add a revision.
     expect(await revisions()).toBe(before + 1)
     const changes = { type: 'permanentchange', key: String(aid) }
-    // Of the revision that ends, and of the new one.
+    // One of the revision that ends, one of the new one.
     expect(await catalog.audit.countDocuments(changes)).toBe(2)
   })
 

@@ -17,7 +17,7 @@ export interface CurrentFields {
   /** Rejects with `FieldError` if a stored field is invalid, or if MongoDB is unavailable. */
   of(definition: CollectionDefinition): Promise<readonly FieldDefinition[]>
   /**
-   * What the fields are made of: the same object until it changes. Rejects if MongoDB is unavailable.
+   * The stored values behind the fields: the same object until they change. Rejects if MongoDB is unavailable.
    */
   stored(): Promise<object>
 }
