@@ -42,8 +42,8 @@ interface Account {
 type End = (isCharged: boolean) => void
 
 /**
- * An address is charged for all that the loop works while it has requests under way, whoever causes
- * it: work cannot be attributed to single requests at a reasonable price.
+ * An address is charged for all that the loop works while it has requests under way,
+ * including that of others. Work cannot be attributed to single requests at a reasonable price.
  */
 export class AnonymousWork {
   readonly #limits: AnonymousLimits

@@ -1,11 +1,15 @@
 import { randomInt } from 'node:crypto'
 import { resolve } from 'node:path'
+import type { FastifyInstance } from 'fastify'
 import { createLiveCatalogue } from '../billing/quote/live-catalogue.ts'
 import { settingsOf } from '../billing/quote/settings.ts'
 import { createAccounts } from '../billing/run/open-accounts.ts'
 import { createAudit } from '../catalog/audit/audit.ts'
 import { type Catalog, openCatalog } from '../catalog/connection.ts'
-import { createCurrentSettings } from '../catalog/settings/current-settings.ts'
+import {
+  type CurrentSettings,
+  createCurrentSettings,
+} from '../catalog/settings/current-settings.ts'
 import type { OutboxRunner } from '../catalog/transactions/dispatcher.ts'
 import { isLoopback } from '../config/hosts.ts'
 import type { Config } from '../config/schema.ts'
@@ -110,14 +114,8 @@ export async function startAdmin(options: AdminOptions): Promise<Admin> {
   }
   try {
     if (config.clock.test) await refuseLiveGateway(charges)
-    auth.guard.install(server)
     ends.push({ stop: auth.close })
-    refuseCrossSite(server, config.admin, listedOrigins(settings))
-    if (!auth.guard.isOpen) {
-      const times = { nowMs: monotonicMs, activeMs: loopActiveMs }
-      const { hasSession } = auth.guard
-      limitAnonymous(server, { percent: config.admin.anonymousPercent, ...times }, hasSession)
-    }
+    guardRequests(server, auth, config.admin, settings)
     const areChangesFinished = () => outbox?.hasRun() === true
     const health = { isRedisFit, canRedisWrite, areChangesFinished, hasUsers: () => hasUsers() }
     const { checkFileType } = options
@@ -180,6 +178,20 @@ async function refuseLiveGateway(charges: Payments['charges']): Promise<void> {
     `clock.test is true, but payment gateway ${live} has a key of production: ` +
       'remove it, or set clock.test to false',
   )
+}
+
+/** Rules of all routes: who may call, from which pages, and how much work without a session. */
+function guardRequests(
+  server: FastifyInstance,
+  { guard }: Auth,
+  admin: Config['admin'],
+  settings: CurrentSettings,
+): void {
+  guard.install(server)
+  refuseCrossSite(server, admin, listedOrigins(settings))
+  if (guard.isOpen) return
+  const times = { nowMs: monotonicMs, activeMs: loopActiveMs }
+  limitAnonymous(server, { percent: admin.anonymousPercent, ...times }, guard.hasSession)
 }
 
 /** Before exposing the port, checks that no user has a generated password. */

@@ -29,7 +29,7 @@ import { CustomerSystemError } from '../external/customers/errors.ts'
 import { closeMail } from '../external/mail.ts'
 import { type Clock, monotonicMs } from '../runtime/clock.ts'
 import { createLogger, type Logger } from '../runtime/log.ts'
-import { Rate, type StatusLine } from '../runtime/terminal.ts'
+import { type StatusLine, WorkRate } from '../runtime/terminal.ts'
 import { CommandError, UsageError } from './errors.ts'
 import { operator } from './operator.ts'
 import { aligned } from './owners.ts'
@@ -167,7 +167,7 @@ class Progress {
   readonly #line: StatusLine
   #shownMs = Number.NEGATIVE_INFINITY
   #waiting = ''
-  #rate: Rate | null = null
+  #rate: WorkRate | null = null
 
   constructor(line: StatusLine) {
     this.#line = line
@@ -180,7 +180,7 @@ class Progress {
     this.#shownMs = nowMs
     this.#waiting = waiting
     const { accounts: done } = run.counts
-    this.#rate ??= new Rate(nowMs, done)
+    this.#rate ??= new WorkRate(nowMs, done)
     const rate = this.#rate.text({ done, total: run.total === 0 ? null : run.total }, nowMs)
     const share = run.total === 0 ? undefined : completionPercent(run) / 100
     this.#line.show(progressText(run, waiting, rate), share)

@@ -16,7 +16,7 @@ import { createEntityApi } from '../admin/entity-api.ts'
 import { isObject } from '../domain/fields.ts'
 import { monotonicMs } from '../runtime/clock.ts'
 import { createLogger } from '../runtime/log.ts'
-import { Rate, type StatusLine } from '../runtime/terminal.ts'
+import { type StatusLine, WorkRate } from '../runtime/terminal.ts'
 import { readDocument } from './document-file.ts'
 import { CommandError, UsageError } from './errors.ts'
 import { DOCUMENT_COLLECTIONS, importDocumentFile } from './import-documents.ts'
@@ -168,7 +168,7 @@ class ImportStatus implements ImportWatch {
   readonly #add: (failure: Failure) => void
   readonly #beganMs = monotonicMs()
   #shownMs = 0
-  #rate = new Rate(this.#beganMs)
+  #rate = new WorkRate(this.#beganMs)
 
   constructor(shell: Shell, add: (failure: Failure) => void) {
     this.#shell = shell
@@ -178,7 +178,7 @@ class ImportStatus implements ImportWatch {
   }
 
   onBegin({ importId, total, done }: { importId: string | null; total: number; done: number }) {
-    this.#rate = new Rate(this.#beganMs, done)
+    this.#rate = new WorkRate(this.#beganMs, done)
     if (importId === null) return
     const from = done === 0 ? '' : `, ${done} of them done before`
     const more = `--resume ${importId} continues it`

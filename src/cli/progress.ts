@@ -1,6 +1,6 @@
 /** Progress of a command whose work has an unknown end: what is done, and how fast. */
 import { monotonicMs } from '../runtime/clock.ts'
-import { Rate } from '../runtime/terminal.ts'
+import { WorkRate } from '../runtime/terminal.ts'
 import type { Shell } from './shell.ts'
 
 const TERMINAL_MS = 200
@@ -10,7 +10,7 @@ const LINES_MS = 10_000
 export class Progress {
   readonly #line: ReturnType<Shell['statusLine']>
   readonly #unit: string
-  readonly #rate: Rate
+  readonly #rate: WorkRate
   #shownMs: number
 
   /** `unit`: of the work, as `accounts`. */
@@ -18,7 +18,7 @@ export class Progress {
     this.#line = shell.statusLine()
     this.#unit = unit
     this.#shownMs = monotonicMs()
-    this.#rate = new Rate(this.#shownMs)
+    this.#rate = new WorkRate(this.#shownMs)
   }
 
   show(done: number): void {

@@ -2,8 +2,8 @@
  * Encodes segments, their payments and their reservations. Numbers, times and texts as `Writer`
  * writes them; times are relative to an instant that the caller knows:
  *
- *   segment      pricing | u8 flags | funding sources | end | digest and end of the terms after it |
- *                number | counts
+ *   segment      pricing | u8 flags | funding sources | end | digest and end of the terms after
+ *                it | number | counts
  *   counts       version, used | included units, included money | charged units | money that groups
  *                covered | charged | debt, forfeited units and micros | debt of the account |
  *                payments (payment-packing.ts) | first and last time | carried state

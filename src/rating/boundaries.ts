@@ -118,7 +118,7 @@ export interface GrantTerms {
   after: AfterBoundary | null
 }
 
-/** What is known of the time of a grant: granted units have these terms. */
+/** The terms known at the time of a grant: granted units have these. */
 export function termsOfGrant(
   { profile, settings }: ChargeContext,
   owners: CounterOwners,

@@ -19,7 +19,7 @@ import {
   WorkerQueue,
   type WorkerQueueOptions,
 } from './worker-queue.ts'
-import { WorkerThread } from './worker-thread.ts'
+import { awaitStart, WorkerThread } from './worker-thread.ts'
 
 export interface PoolOptions {
   /** Module whose default export serves batches on a port (workers/serve.ts). */
@@ -69,11 +69,6 @@ export interface Pool {
   close(): Promise<void>
 }
 
-/** A worker thread could not be started; see `cause`. */
-export class WorkerStartError extends Error {
-  override name = 'WorkerStartError'
-}
-
 const SWEEP_MS_MAX = 100
 /**
  * A worker that has held one batch for this many time-outs is considered dead. A batch that waits
@@ -91,9 +86,6 @@ const LOOKUP_BATCHES_IN_FLIGHT_MAX = 8
  * wait, and it answers at once what exceeds its own limit.
  */
 const CUSTOMER_BATCHES_IN_FLIGHT_MAX = 256
-/** Far more than a start takes, also on a machine that is busy with other starts. */
-const START_TIMEOUT_MS = 120_000
-
 /** Starts the workers. Throws `WorkerStartError` if one does not answer an empty batch. */
 export async function startPool(options: PoolOptions): Promise<Pool> {
   const { shared, workers } = options
@@ -131,21 +123,6 @@ function startThread(options: PoolOptions, worker: number): WorkerThread {
     onError: (error) => options.log.error({ err: error, worker }, 'worker failed'),
     onEvent: (event) => options.onEvent?.(event),
   })
-}
-
-async function awaitStart(started: () => Promise<unknown>): Promise<void> {
-  let timer: NodeJS.Timeout | undefined
-  const timedOut = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error('no answer')), START_TIMEOUT_MS)
-  })
-  try {
-    await Promise.race([started(), timedOut])
-  } catch (error) {
-    const why = error instanceof Error ? error.message : String(error)
-    throw new WorkerStartError(`worker did not start: ${why}`, { cause: error })
-  } finally {
-    clearTimeout(timer)
-  }
 }
 
 type PoolWorker = WorkerThread | InlineWorker | DistantWorker

@@ -92,3 +92,27 @@ export class WorkerThread implements BatchWorker {
     channel.end(error)
   }
 }
+
+/** Far more than a start takes, also on a machine that is busy with other starts. */
+const START_TIMEOUT_MS = 120_000
+
+/** A worker thread could not be started; see `cause`. */
+export class WorkerStartError extends Error {
+  override name = 'WorkerStartError'
+}
+
+/** Throws `WorkerStartError` if the start of a worker fails or takes too long. */
+export async function awaitStart(started: () => Promise<unknown>): Promise<void> {
+  let timer: NodeJS.Timeout | undefined
+  const timedOut = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Error('no answer')), START_TIMEOUT_MS)
+  })
+  try {
+    await Promise.race([started(), timedOut])
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error)
+    throw new WorkerStartError(`worker did not start: ${why}`, { cause: error })
+  } finally {
+    clearTimeout(timer)
+  }
+}

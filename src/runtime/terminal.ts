@@ -89,7 +89,7 @@ function escaped(text: string): string {
 const CONTROL = /[\x00-\x08\x0b-\x1f\x7f-\x9f]/g
 
 /** Rate of long work of this process, and the time that is left. */
-export class Rate {
+export class WorkRate {
   readonly #beganMs: number
   readonly #doneBefore: number
 

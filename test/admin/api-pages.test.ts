@@ -1,4 +1,4 @@
-/** The description of the API is made once per change, whoever asks for it and however often. */
+/** The description of the API is made once per change, for any number of requests. */
 import { once } from 'node:events'
 import { type IncomingMessage, request } from 'node:http'
 import { brotliDecompressSync, gunzipSync } from 'node:zlib'

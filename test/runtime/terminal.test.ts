@@ -1,6 +1,6 @@
 import { PassThrough } from 'node:stream'
 import { describe, expect, it } from 'vitest'
-import { Rate, Terminal } from '../../src/runtime/terminal.ts'
+import { Terminal, WorkRate } from '../../src/runtime/terminal.ts'
 
 function opened(isTTY = false) {
   const [stdout, stderr] = [new PassThrough(), Object.assign(new PassThrough(), { isTTY })]
@@ -35,11 +35,11 @@ describe('the progress of long work', () => {
     [100, 100, 10, ', 10/s'],
     [50, null, 10, ', 5/s'],
   ])('%d of %s after %d s', (done, total, seconds, text) => {
-    expect(new Rate(1_000, 0).text({ done, total }, 1_000 + seconds * 1000)).toBe(text)
+    expect(new WorkRate(1_000, 0).text({ done, total }, 1_000 + seconds * 1000)).toBe(text)
   })
 
   it('counts what was done before as no work of this command', () => {
-    expect(new Rate(0, 900).text({ done: 950, total: 1000 }, 10_000)).toBe(', 5/s, 10 s left')
+    expect(new WorkRate(0, 900).text({ done: 950, total: 1000 }, 10_000)).toBe(', 5/s, 10 s left')
   })
 
   it('has a bar on a terminal only', () => {

@@ -1,6 +1,7 @@
 /**
  * Queries by any field of a collection, in the query language of the entity API: its operators and
- * limits, and declared fields with their types. Hidden and sealed fields cannot be queried or sorted by.
+ * limits, and declared fields with their types. Hidden and sealed fields cannot be queried or
+ * sorted by.
  */
 import { type Fields, isObject } from '../../domain/fields.ts'
 import type { CollectionDefinition, Param } from '../entities/definitions/definition.ts'

@@ -94,7 +94,7 @@ export function createAttempts({
 
 /**
  * Starts an attempt at a secret that many callers may try: further ones for the same `subject` are
- * delayed by the settings `lockout.attempts`, `seconds` and `seconds_max`, whoever makes them.
+ * delayed by the settings `lockout.attempts`, `seconds` and `seconds_max`, from any caller.
  * Those of a `caller` that fail are limited to `lockout.failures_per_hour`, over all subjects.
  */
 export async function beginGuess(

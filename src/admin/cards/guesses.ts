@@ -68,7 +68,7 @@ export function createCardGuesses(deps: CardGuessDeps): CardGuesses {
   }
 }
 
-/** Callers of an open port are told apart by their network. */
+/** The network identifies callers of an open port. */
 function callerOf({ by, id, address }: Actor): string {
   return by === 'open' ? `open ${networkOf(address)}` : `${by} ${id}`
 }

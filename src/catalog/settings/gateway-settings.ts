@@ -124,7 +124,7 @@ export const PAYMENT_GATEWAYS: StoredSetting<readonly StoredGateway[]> = {
   },
 }
 
-export interface ChargeSettings {
+interface ChargeSettings {
   /** Days after the first rejection on which a charge is repeated, ascending. */
   readonly retryDays: readonly number[]
   /** The gateway for new cards; null for the first enabled one. */

@@ -10,9 +10,8 @@
 --         d expected version of the shared owner (-1: any), d expected fence of the account's
 --         profile (-1: any), H key of the account, H owners
 --         further counts: H ms of the back-off hint to set after a conflict (0: none); then the
---                     counts of what follows the owners: H shared states, H operations (65535:
---                     none, but the credit of buckets may change), H index writes,
---                     H registrations, H records
+--                     counts of what follows the owners: H shared states, H operations (65535: none,
+--                     but credit may change), H index writes, H registrations, H records
 --         per owner:  d expected profile fence (-1: any), H sessions, (name), (field of the
 --                     state), (field of the fence), (state);
 --                     per session: (field), (packed session)
@@ -69,8 +68,7 @@ local used_hints, new_hints, sorted_sets = {}, {}, {}
 -- Arguments of the read of an account, and the states and fences that it is compared with.
 local reading, expected = { '', 's:0', 'p:0', 't' }, {}
 
--- A hint that ends later than the longest one set now comes from a clock that is ahead: it is
--- ignored.
+-- A hint that ends later than the longest one set now comes from a clock that is ahead.
 local function is_busy(hint)
   if not hint then return false end
   local holder, until_ms = unpack_at('<dd', hint)

@@ -112,7 +112,8 @@ describe('a cycle key that no cycle has', () => {
         expect(answer, key).toMatchObject({ status: 0, desc: expect.stringContaining('cycle') })
       }
       const late = { ...credit, billrun_key: '216912', installments: 2 }
-      expect(await api.ask('credit', late)).toMatchObject({ status: 0, desc: '217001 is not a billing cycle' })
+      const refusal = { status: 0, desc: '217001 is not a billing cycle' }
+      expect(await api.ask('credit', late)).toMatchObject(refusal)
       const stored = { billrun: { $gt: '216912' } }
       expect(await api.catalog().lines.countDocuments(stored)).toBe(0)
     },

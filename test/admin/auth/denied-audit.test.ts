@@ -94,7 +94,7 @@ describe('the guard', () => {
     return [failed, ...note.mock.calls]
   }
 
-  it('notes a token that is refused, a missing role, and no request without credentials', async () => {
+  it('notes a refused token and a missing role, but no request without credentials', async () => {
     const unknown = { by: 'token', id: '', name: '', address: '192.0.2.1' }
     expect(await admit(undefined)).toEqual(['NotLoggedInError'])
     expect(await admit(undefined, [['access_token', 'bad']])).toEqual([

@@ -304,7 +304,7 @@ describe('guessed secrets', () => {
     expect.any(Number),
   ]
 
-  it('delay the next attempt of a subscriber, from any caller, even with a correct one', async () => {
+  it('delay the next attempt of a subscriber, from any caller, even a correct one', async () => {
     await seedCard()
     const own = guesses()
     for (const id of ['1', '2', '3']) {

@@ -4,7 +4,8 @@ import { neutralCell } from './formula.ts'
 
 /**
  * Quotes cells that a program with another delimiter might split (the part after it could be a
- * formula), and neutralises those that a spreadsheet would execute. `lineEnd`: RFC 4180 has CR and LF.
+ * formula), and neutralises those that a spreadsheet would execute. `lineEnd`: RFC 4180 has CR and
+ * LF.
  */
 export function csvText(
   rows: readonly (readonly string[])[],

@@ -17,7 +17,8 @@ export interface CurrentFields {
   /** Rejects with `FieldError` if a stored field is invalid, or if MongoDB is unavailable. */
   of(definition: CollectionDefinition): Promise<readonly FieldDefinition[]>
   /**
-   * The stored values behind the fields: the same object until they change. Rejects if MongoDB is unavailable.
+   * The stored values behind the fields: the same object until they change. Rejects if MongoDB is
+   * unavailable.
    */
   stored(): Promise<object>
 }

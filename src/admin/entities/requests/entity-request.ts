@@ -72,8 +72,8 @@ export interface WriteRequest {
   /** The write is only tried. */
   trial?: WriteTrial
   /**
-   * Runs first in the transaction of the change, and takes the right to it; if it throws, nothing is
-   * written.
+   * Runs first in the transaction of the change, and takes the right to it; if it throws, nothing
+   * is written.
    */
   claim?: ((session: ClientSession) => Promise<void>) | undefined
   /** The version that the revision must have. */
