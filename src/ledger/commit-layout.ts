@@ -82,10 +82,12 @@ const HINT_MS_MAX = 1600
 /**
  * The back-off hint of a commit attempt, counted from 1: from the third attempt on, and twice as
  * long with each further one. On a machine with more processes than cores, the time from a conflict
- * to the next commit is longer than a short hint lasts.
+ * to the next commit is longer than a short hint lasts. The last attempt sets none, because nobody
+ * would use it.
  */
-export function backoffHintMs(attempt: number): number {
-  return attempt < 3 ? 0 : Math.min(FIRST_HINT_MS * 2 ** (attempt - 3), HINT_MS_MAX)
+export function backoffHintMs(attempt: number, attemptsMax: number): number {
+  if (attempt < 3 || attempt >= attemptsMax) return 0
+  return Math.min(FIRST_HINT_MS * 2 ** (attempt - 3), HINT_MS_MAX)
 }
 
 export interface LayoutSettings {

@@ -113,7 +113,7 @@ async function execute(
   let loaded = await loadAll(ledger, aid, sids)
   let waitedMs = 0
   for (let attempt = 1; attempt <= attemptsMax; ) {
-    const commit = refusedOr(() => draft(loaded, backoffHintMs(attempt)))
+    const commit = refusedOr(() => draft(loaded, backoffHintMs(attempt, attemptsMax)))
     if (commit instanceof Error) {
       // The operation may have been executed before and be refused because of its own effect.
       const done = await ledger.findOperation(aid, operation.operationId)

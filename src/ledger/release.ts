@@ -42,7 +42,7 @@ export async function releaseSession(
     const sweep = new AccountSweep([session], queries, loaded, replayMs, atMs, shouldEnd)
     if (sweep.corrupt.length > 0) throw new CorruptValueError('a session is damaged', { aid, sid })
     if (sweep.expired === 0) return null
-    const [reply] = await ledger.commit([sweep.commit(backoffHintMs(attempt))], atMs)
+    const [reply] = await ledger.commit([sweep.commit(backoffHintMs(attempt, attemptsMax))], atMs)
     switch (reply?.kind) {
       case 'committed':
         return sweep.released

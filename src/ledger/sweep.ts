@@ -135,7 +135,7 @@ class Batch {
   async #sweepAccounts(accounts: readonly DueSession[][]): Promise<void> {
     let remaining = accounts
     for (let attempt = 1; remaining.length > 0 && attempt <= ATTEMPTS_MAX; attempt += 1) {
-      remaining = await this.#attempt(remaining, backoffHintMs(attempt + 1))
+      remaining = await this.#attempt(remaining, backoffHintMs(attempt + 1, ATTEMPTS_MAX + 1))
     }
     for (const due of remaining) this.#postpone(due)
   }

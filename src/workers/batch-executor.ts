@@ -49,7 +49,9 @@ export interface BatchExecutorOptions extends EventOptions {
   onDefect: (error: unknown) => void
 }
 
-const BUSY_PAUSE_MS = 1
+/** Pauses for back-off hints begin with 1 ms and grow by 1 ms after so many of them. */
+const BUSY_ROUNDS = 20
+const BUSY_PAUSE_MS_MAX = 20
 /**
  * Maximum number of requests of one account per commit, since scripts accept a limited number of
  * values.
@@ -140,7 +142,8 @@ export class BatchExecutor {
       busy += 1
       this.#options.count('busy', 1)
       if (busy >= BUSY_MAX) for (const batch of left.splice(0)) this.#finish(batch, 'contention')
-      await new Promise((resolve) => setTimeout(resolve, BUSY_PAUSE_MS))
+      const pauseMs = Math.min(1 + busy / BUSY_ROUNDS, BUSY_PAUSE_MS_MAX)
+      await new Promise((resolve) => setTimeout(resolve, pauseMs))
     }
   }
 
@@ -255,7 +258,7 @@ export class BatchExecutor {
     return {
       batch,
       attempt,
-      commit: attempt.commit(backoffHintMs(batch.attempt)),
+      commit: attempt.commit(backoffHintMs(batch.attempt, this.#options.commitAttemptsMax)),
     }
   }
 

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import type { Bucket } from '../../src/domain/bucket.ts'
-import type { AccountCommit } from '../../src/ledger/commit-layout.ts'
+import { type AccountCommit, backoffHintMs } from '../../src/ledger/commit-layout.ts'
 import { indexMember, stateField } from '../../src/ledger/keys.ts'
 import { commitScript } from '../../src/ledger/scripts.ts'
 import { StoreDownError } from '../../src/store/redis.ts'
@@ -266,6 +266,12 @@ describe('in a batch', () => {
 
 describe('the back-off hint of an account', () => {
   const withHint = { backoffHintMs: 50 }
+  it('is set from the third attempt, twice as long with each, and not by the last', () => {
+    const hints = [1, 2, 3, 4, 7, 8].map((attempt) => backoffHintMs(attempt, 8))
+    expect(hints).toEqual([0, 0, 50, 100, 800, 0])
+    expect(backoffHintMs(50, 100)).toBe(1_600)
+  })
+
   it('keeps others out until it is used, by the clock of the requesting node', async () => {
     await seed(ledger, 1, 1000)
     await reply(spending(1))
