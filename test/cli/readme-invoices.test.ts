@@ -4,6 +4,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, expect, it } from 'vitest'
 import { HOUSE } from '../house/tree.ts'
+import { schematron, whyNoRules } from '../support/billing/en16931.ts'
 import { createProduct, processesWith } from '../support/cli/product.ts'
 
 const product = createProduct()
@@ -39,7 +40,12 @@ it('three months are invoiced and downloaded, and npm start stops on SIGTERM', a
   expect(output.match(/^confirmed 1, not for bill 0$/gm)).toHaveLength(3)
   expect(readFileSync(file).subarray(0, 5).toString()).toBe('%PDF-')
   const bills = await fetch(`${started.admin}/api/bill?action=get_balances&aids=1`)
-  expect(await bills.json()).toMatchObject({ details: { 1: { total: '45.00' } } })
+  expect(await bills.json()).toMatchObject({ details: { 1: { total: '54.00' } } })
+  const query = 'action=download&aid=1&billrun_key=202604&format=ubl'
+  const ubl = await (await fetch(`${started.admin}/api/accountinvoices?${query}`)).text()
+  expect(ubl).toContain('<cbc:DocumentCurrencyCode>GBP</cbc:DocumentCurrencyCode>')
+  expect(ubl).toContain('Demo Mobile Ltd')
+  if (whyNoRules === '') expect(schematron()(ubl)).toEqual([])
   started.signal('SIGTERM')
   expect((await started.ended).stdout).toContain('tollgate has stopped')
   expect(processesWith(product.dataDir)).toEqual([])

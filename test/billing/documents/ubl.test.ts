@@ -175,6 +175,8 @@ describe('an e-invoice is refused', () => {
   it('for what single categories need', () => {
     const untaxed = [line('1', { taxes: [] })]
     expect(missingOf(due(untaxed, { settings: AE }))).toEqual(['account.vat_id'])
+    const unset = settings({ untaxed: undefined })
+    expect(missingOf(due(untaxed, { settings: unset }))).toEqual(['invoices.untaxed'])
     const noNumber = { ...OUTSIDE, seller: { ...OUTSIDE.seller, registrationId: '' } }
     expect(missingOf(due(untaxed, { settings: noNumber }))).toEqual([
       'invoices.seller.registration_id',

@@ -43,6 +43,9 @@ export function ublOf(source: InvoiceSource): string {
   const currency = currencyName(currencyCode)
   if (currency === null) missing.push('rating.currencyCode')
   const parties = partiesOf(view, missing)
+  if (view.groups.some(({ vat, taxes }) => vat === null && taxes.length === 0)) {
+    missing.push('invoices.untaxed')
+  }
   if (missing.length > 0) {
     throw new EInvoiceError(`EN 16931 needs data that is missing: ${missing.join(', ')}`, missing)
   }
