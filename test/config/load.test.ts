@@ -31,7 +31,9 @@ describe('the default document', () => {
     expect(codeOf({ file: fileWith('rating:\n  currencyCode: 978\n') })).toBe(978)
     expect(codeOf({ env: { ...env, TOLLGATE_RATING_CURRENCY_CODE: '756' } })).toBe(756)
     writeFileSync(join(dataDir, 'settings.yaml'), 'rating: {currency: 826}\n')
-    expect(() => codeOf({})).toThrow(/rating\.currency.*settings\.yaml|settings\.yaml.*rating\.currency/)
+    expect(() => codeOf({})).toThrow(
+      /rating\.currency.*settings\.yaml|settings\.yaml.*rating\.currency/,
+    )
   })
 
   it('has exactly the settings of the schema, in the same order', () => {
