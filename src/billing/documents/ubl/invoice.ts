@@ -16,7 +16,7 @@ import {
   type ViewLine,
   viewOf,
 } from '../view.ts'
-import { customerXml, partiesOf, supplierXml } from './parties.ts'
+import { customerXml, partiesOf, supplierXml, type UblParties } from './parties.ts'
 import { aggregate, basic, ublDocument, type Xml } from './xml.ts'
 
 const CUSTOMIZATION = 'urn:cen.eu:en16931:2017'
@@ -39,19 +39,9 @@ interface Ubl {
 export function ublOf(source: InvoiceSource): string {
   const { currencyCode } = source.settings
   const view = withLine(viewOf(source, Math.min(DIGITS_MAX, currencyDigits(currencyCode))))
-  const missing: string[] = []
-  const currency = currencyName(currencyCode)
-  if (currency === null) missing.push('rating.currencyCode')
-  const parties = partiesOf(view, missing)
-  if (view.groups.some(({ vat, taxes }) => vat === null && taxes.length === 0)) {
-    missing.push('invoices.untaxed')
-  }
-  if (missing.length > 0) {
-    throw new EInvoiceError(`EN 16931 needs data that is missing: ${missing.join(', ')}`, missing)
-  }
-  refuseInexpressible(view)
+  const { currency, parties } = checked(view)
   const isCredit = source.kind === 'credit_note'
-  const ubl: Ubl = { view, isCredit, currency: currency ?? '' }
+  const ubl: Ubl = { view, isCredit, currency }
   return ublDocument(isCredit ? 'CreditNote' : 'Invoice', [
     headXml(ubl),
     periodXml(ubl, source.period),
@@ -66,6 +56,32 @@ export function ublOf(source: InvoiceSource): string {
       .filter((line) => !isAllowance(line))
       .map((line, at) => lineXml(ubl, line, at + 1)),
   ])
+}
+
+function checked(view: InvoiceView): { currency: string; parties: UblParties } {
+  const missing: string[] = []
+  const currency = currencyName(view.source.settings.currencyCode)
+  if (currency === null) missing.push('rating.currencyCode')
+  const parties = partiesOf(view, missing)
+  if (view.groups.some(({ vat, taxes }) => vat === null && taxes.length === 0)) {
+    missing.push('invoices.untaxed')
+  }
+  if (missing.length > 0) {
+    throw new EInvoiceError(`EN 16931 needs data that is missing: ${missing.join(', ')}`, missing)
+  }
+  refuseInexpressible(view)
+  return { currency: currency ?? '', parties }
+}
+
+/** Why no e-invoice can be made of an invoice; null if one can. */
+export function whyNoEInvoice(view: InvoiceView): string | null {
+  try {
+    checked(withLine(view))
+    return null
+  } catch (error) {
+    if (error instanceof EInvoiceError) return error.message
+    throw error
+  }
 }
 
 /** An invoice has a line (BR-16), also one without charges or with allowances only. */
