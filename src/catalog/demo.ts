@@ -185,7 +185,8 @@ export const DEMO_INVOICES = {
 } as const
 
 /** Settings of a data folder with the demo: pounds sterling, the currency of its seller. */
-export const DEMO_SETTINGS = `# Settings of this data folder, written with its demo. TOLLGATE_CONFIG and TOLLGATE_* override them.
+export const DEMO_SETTINGS = `# Settings of this data folder, written with its demo.
+# TOLLGATE_CONFIG and TOLLGATE_* override them.
 rating:
   currencyCode: 826
 `
@@ -259,7 +260,7 @@ export function seedDemoCatalogue(
   })
 }
 
-/** Stores rules for events, the default tax and the seller, each if nothing is stored for it yet. */
+/** Stores rules for events, the default tax and the seller, each if nothing is stored for it. */
 export async function seedDemoSettings(
   catalog: Catalog,
   { actor, nowMs }: { actor: Actor; nowMs: number },

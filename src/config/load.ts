@@ -30,7 +30,8 @@ const BUILT_DEFAULT_FILE = fileURLToPath(new URL('../../config/default.json', im
 
 /**
  * The configuration of this process: the default document, then `settings.yaml` of the data folder,
- * then the file, then `TOLLGATE_*` variables. Throws a {@link ConfigError} that lists every problem with its key and source.
+ * then the file, then `TOLLGATE_*` variables. Throws a {@link ConfigError} that lists every problem
+ * with its key and source.
  */
 export function loadConfig(options: LoadOptions = {}): Config {
   const env = options.env ?? process.env

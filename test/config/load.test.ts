@@ -18,7 +18,7 @@ describe('the default document', () => {
     expect(loadConfig({ env: {}, file: fileWith('realtime:\n  # port: 1\n') })).toEqual(document)
   })
 
-  it('is changed by settings.yaml of the data folder, for commands, and that by the operator', () => {
+  it('is changed by settings.yaml of the data folder, for commands, and by the operator', () => {
     const dataDir = mkdtempSync(join(folder, 'data-'))
     const env = { TOLLGATE_DATA_DIR: dataDir }
     const codeOf = (options: object) => {

@@ -85,8 +85,8 @@ export const InvoicesSchema = Type.Object(
   {
     ...closed,
     description:
-      'an object of seller, iban, bic, language, columns, payment_terms, footer, hide_zero, untaxed, ' +
-      'taxes',
+      'an object of seller, iban, bic, language, columns, payment_terms, footer, hide_zero, ' +
+      'untaxed, taxes',
   },
 )
 

@@ -178,7 +178,7 @@ function sectionHeight(
   return height
 }
 
-/** Height of taxes, totals and notes, which begin a page together unless they need more than one. */
+/** Height of taxes, totals and notes, which are on one page unless they need more. */
 function endHeight(canvas: Canvas, { taxes, totals, notes }: Presentation): number {
   const ofTaxes = HEADING.size * LEADING + 3 + taxes.length * (LINE_HEIGHT + 2 * PADDING) + GAP
   const ofTotals = totals.length * (TOTAL.size * LEADING + PADDING) + PADDING + GAP
