@@ -12,7 +12,6 @@ RUN npm ci --no-audit --no-fund
 COPY scripts/build.mjs scripts/build.mjs
 COPY scripts/bundle.mjs scripts/bundle.mjs
 COPY scripts/console.mjs scripts/console.mjs
-COPY scripts/diameter-dictionary.mjs scripts/diameter-dictionary.mjs
 COPY bin bin
 COPY config config
 COPY src src

@@ -1,17 +1,14 @@
-// Bundles the product and the benchmarks into dist, copies the Lua scripts, the default
-// configuration and the Diameter dictionary next to them, and builds the console. Types are not
-// checked: `npm run check` does that.
+// Bundles the product and the benchmarks into dist, copies the Lua scripts and the configuration
+// next to them, and builds the console. Types are not checked: `npm run check` does that.
 import { cpSync, existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parse } from 'yaml'
 import { bundleProduct } from './bundle.mjs'
 import { buildConsole } from './console.mjs'
-import { writeDictionary } from './diameter-dictionary.mjs'
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)))
 
-writeDictionary(root)
 for (const folder of ['src', 'bench', 'config']) {
   rmSync(join(root, 'dist', folder), { recursive: true, force: true })
 }

@@ -1,8 +1,9 @@
-// Extracts the AVP dictionary from the package `diameter`, a dependency for building and testing
-// only: its own dependencies are outdated, and nothing of it runs in the product.
+// Extracts the AVP dictionary from the package `diameter`, a dependency of tests only: its own
+// dependencies are outdated, and nothing of it runs in the product. A test compares the result with
+// the file; after an update of the package, `node scripts/diameter-dictionary.mjs` writes it.
 import { readFileSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
-import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
 
 /** Location in the source tree, where the product reads it; the build copies `config`. */
 export const DICTIONARY_FILE = 'config/diameter-dictionary.json'
@@ -19,15 +20,6 @@ export function extractDictionary() {
   return `[\n${lines.join(',\n')}\n]\n`
 }
 
-/** Writes the file unless it already has this text. */
-export function writeDictionary(root) {
-  const file = join(root, DICTIONARY_FILE)
-  const text = extractDictionary()
-  let present = ''
-  try {
-    present = readFileSync(file, 'utf8')
-  } catch (error) {
-    if (error.code !== 'ENOENT') throw error
-  }
-  if (present !== text) writeFileSync(file, text)
+if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) {
+  writeFileSync(new URL(`../${DICTIONARY_FILE}`, import.meta.url), extractDictionary())
 }

@@ -1,6 +1,8 @@
 // Provides a redis-server without installing one: from the PATH, from an earlier run, or from the
 // packages of Debian or Ubuntu, unpacked into a folder of the product. src/embedded/redis/find.ts
 // reads the redis.json written here.
+//
+//   node scripts/provide-redis.mjs FOLDER
 import { spawnSync } from 'node:child_process'
 import {
   existsSync,
@@ -11,7 +13,8 @@ import {
   rmSync,
   writeFileSync,
 } from 'node:fs'
-import { delimiter, dirname, join, relative } from 'node:path'
+import { delimiter, dirname, join, relative, resolve } from 'node:path'
+import { pathToFileURL } from 'node:url'
 
 const VERSION_MIN = [6, 2]
 /** In Debian redis-server is a link to a program in redis-tools. */
@@ -261,4 +264,18 @@ function unavailable(problem) {
   return new RedisUnavailableError(
     `no redis-server >= ${VERSION_MIN.join('.')}: ${problem}.\nTo have one, ${advice}`,
   )
+}
+
+function main(folder) {
+  if (folder === undefined) throw new Error('node scripts/provide-redis.mjs FOLDER')
+  provideRedis({ folder: resolve(folder), say: (line) => process.stdout.write(`${line}\n`) })
+}
+
+if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) {
+  try {
+    main(process.argv[2])
+  } catch (error) {
+    process.stderr.write(`${error.message}\n`)
+    process.exitCode = 1
+  }
 }

@@ -1,5 +1,9 @@
 // Prepares a fresh clone, at almost no cost if nothing is missing: checks Node, installs the
 // dependencies, builds, and provides Redis. Needs nothing but Node itself.
+//
+//   node scripts/setup.mjs [--development]
+//
+// --development: also the packages that tests, checks and benchmarks need.
 import { spawnSync } from 'node:child_process'
 import {
   existsSync,
@@ -21,6 +25,8 @@ const BUILD_INPUTS = [
   ...['scripts/build.mjs', 'scripts/bundle.mjs', 'scripts/console.mjs'],
   ...['packages/embedded-mongo/package.json', 'node_modules/.package-lock.json'],
 ]
+/** The only package of development that a build needs. */
+const BUNDLER = 'rolldown'
 
 /** A step of the set-up failed; the message names it and the remedy. */
 export class SetupError extends Error {
@@ -37,10 +43,13 @@ export function checkNode(version = process.versions.node) {
 
 /**
  * True if node_modules contains what package-lock.json requires, according to npm's own record
- * there. Modification times are no help: a checkout makes an unchanged lock file new.
+ * there: all of it, or without `development` what a start needs. Modification times are no help: a
+ * checkout makes an unchanged lock file new.
  */
-export function dependenciesMatch(lock, installed) {
-  const wanted = Object.entries(lock.packages).filter(([path]) => path !== '')
+export function dependenciesMatch(lock, installed, { development }) {
+  const isWanted = ([path, entry]) =>
+    path !== '' && (development || !entry.dev || path === `node_modules/${BUNDLER}`)
+  const wanted = Object.entries(lock.packages).filter(isWanted)
   const present = installed.packages
   const missing = wanted.some(([path, entry]) => !present[path] && !entry.optional)
   if (missing) return false
@@ -52,17 +61,34 @@ export function dependenciesMatch(lock, installed) {
   })
 }
 
-function hasDependencies(root) {
+const lockOf = (root) => JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8'))
+
+function hasDependencies(root, options) {
   const record = join(root, 'node_modules/.package-lock.json')
   if (!existsSync(record)) return false
-  const lock = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8'))
-  return dependenciesMatch(lock, JSON.parse(readFileSync(record, 'utf8')))
+  return dependenciesMatch(lockOf(root), JSON.parse(readFileSync(record, 'utf8')), options)
 }
 
-function installDependencies(root, say) {
-  if (hasDependencies(root)) return
-  say('Dependencies: npm ci')
+function installDependencies(root, options, say) {
+  if (hasDependencies(root, options)) return
   const quiet = ['--no-audit', '--no-fund', '--loglevel=error']
+  if (options.development) installAll(root, quiet, say)
+  else installForStart(root, quiet, say)
+  if (!hasDependencies(root, options)) {
+    throw new SetupError('package-lock.json does not fit package.json: run npm install')
+  }
+}
+
+/** npm keeps to the lock file, and the bundler counts as a dependency of this run only. */
+function installForStart(root, quiet, say) {
+  const { version } = lockOf(root).packages[`node_modules/${BUNDLER}`]
+  say('Dependencies: npm install --omit=dev')
+  const kind = ['--no-save', '--omit=dev', '--save-prod']
+  run('npm', ['install', ...kind, `${BUNDLER}@${version}`, ...quiet], root, 'npm install')
+}
+
+function installAll(root, quiet, say) {
+  say('Dependencies: npm ci')
   const ci = spawnSync('npm', ['ci', ...quiet], { cwd: root, encoding: 'utf8' })
   if (ci.error) throw new SetupError(`npm cannot be run: ${ci.error.message}`)
   if (ci.status === 0) return
@@ -72,9 +98,6 @@ function installDependencies(root, say) {
   // npm 11 requires the optional packages of every system in the lock file, npm 10 does not.
   say('Dependencies: this npm wants more in the lock file; npm install --no-save')
   run('npm', ['install', '--no-save', ...quiet], root, 'npm install')
-  if (!hasDependencies(root)) {
-    throw new SetupError('package-lock.json does not fit package.json: run npm install')
-  }
 }
 
 /**
@@ -115,9 +138,9 @@ function run(command, parameters, cwd, step) {
 }
 
 /** All steps in order. Executes and reports only missing ones. */
-export function setUp(root, say) {
+export function setUp(root, options, say) {
   checkNode()
-  installDependencies(root, say)
+  installDependencies(root, options, say)
   build(root, say)
   provideRedis({ folder: join(root, 'data/redis'), say })
 }
@@ -125,7 +148,8 @@ export function setUp(root, say) {
 function main() {
   const root = dirname(dirname(fileURLToPath(import.meta.url)))
   try {
-    setUp(root, (line) => process.stdout.write(`${line}\n`))
+    const development = process.argv.includes('--development')
+    setUp(root, { development }, (line) => process.stdout.write(`${line}\n`))
   } catch (error) {
     const named = error instanceof SetupError || error?.name === 'RedisUnavailableError'
     process.stderr.write(`${named ? `${error.name}: ${error.message}` : error.stack}\n`)

@@ -17,6 +17,7 @@ const GIB = 1024 * MIB
 
 const DEMO_ACCOUNT = 1
 const ADDRESS = '1 Demo Street'
+const DEMO_TAX = 'VAT'
 /** A date before any demo event. */
 const SINCE = new Date(Date.UTC(2020, 0, 1))
 const FOREVER = new Date(FOREVER_MS)
@@ -70,8 +71,6 @@ const rate = (key: string, usaget: string, price: object): DemoEntity => ({
     tariff_category: 'retail',
     add_to_retail: true,
     pricing_method: 'tiered',
-    // No tax needs to be configured to try the demo.
-    tax: [{ type: 'vat', taxation: 'no' }],
     rates: { [usaget]: { BASE: price } },
   },
 })
@@ -101,6 +100,10 @@ export const DEMO_ENTITIES: readonly DemoEntity[] = [
     priority: 30,
     shared: true,
   }),
+  {
+    collection: 'taxes',
+    document: { key: DEMO_TAX, description: 'VAT', from: SINCE, rate: 0.2, embed_tax: false },
+  },
   rate('DATA', 'data', { rate: flat(MIB, 0.01) }),
   rate('DATA_10', 'data', { rate: flat(MIB, 0.002) }),
   rate('CALL', 'call', { access: 0.05, rate: flat(60, 0.1) }),
@@ -128,7 +131,7 @@ export const DEMO_ENTITIES: readonly DemoEntity[] = [
       firstname: 'Demo',
       lastname: 'Account',
       email: 'demo@example.org',
-      country: 'UK',
+      country: 'GB',
       address: ADDRESS,
       zip_code: 'AB1 2CD',
       invoice_shipping_method: 'email',
@@ -166,6 +169,33 @@ export const DEMO_EVENTS = {
     },
   ],
 } as const
+
+/** Nobody's names and numbers: invoices of the demo have a sender, and are valid e-invoices. */
+export const DEMO_INVOICES = {
+  seller: {
+    name: 'Demo Mobile Ltd',
+    street: '2 Demo Street',
+    zip_code: 'AB1 2CD',
+    city: 'Demo Town',
+    country: 'GB',
+    vat_id: 'GB000000000',
+    email: 'billing@example.org',
+  },
+  hide_zero: true,
+} as const
+
+/** Settings of a data folder with the demo: pounds sterling, the currency of its seller. */
+export const DEMO_SETTINGS = `# Settings of this data folder, written with its demo.
+# TOLLGATE_CONFIG and TOLLGATE_* override them.
+rating:
+  currencyCode: 826
+`
+
+const DEMO_STORED = [
+  ['events', DEMO_EVENTS],
+  ['taxation', { default: DEMO_TAX }],
+  ['invoices', DEMO_INVOICES],
+] as const
 
 const credit = (sid: number, prepaidIncludeId: number, amount: number): InitialCredit => ({
   aid: DEMO_ACCOUNT,
@@ -230,24 +260,19 @@ export function seedDemoCatalogue(
   })
 }
 
-/**
- * Stores the rules of the demo if nothing is stored for events yet. Without them, a store with the
- * demo catalogue has no rules.
- */
-export async function seedDemoEvents(
+/** Stores rules for events, the default tax and the seller, each if nothing is stored for it. */
+export async function seedDemoSettings(
   catalog: Catalog,
   { actor, nowMs }: { actor: Actor; nowMs: number },
 ): Promise<void> {
-  if ((await readCategory(catalog, 'events')).rev > 0) return
-  const rules = (stored: unknown) => (isEmptyObject(stored) ? DEMO_EVENTS : stored)
-  const entry = (old: unknown, value: unknown) => {
-    return { collection: 'settings', type: 'set', key: 'events', old, new: value }
+  for (const [key, ofDemo] of DEMO_STORED) {
+    if ((await readCategory(catalog, key)).rev > 0) continue
+    const change = (stored: unknown) => (isEmptyObject(stored) ? ofDemo : stored)
+    const entry = (old: unknown, value: unknown) => {
+      return { collection: 'settings', type: 'set', key, old, new: value }
+    }
+    await writeStoredConfig(catalog, key, change, { nowMs, by: actor.by, audit: { actor, entry } })
   }
-  await writeStoredConfig(catalog, 'events', rules, {
-    nowMs,
-    by: actor.by,
-    audit: { actor, entry },
-  })
 }
 
 function isEmptyObject(value: unknown): boolean {

@@ -8,7 +8,7 @@ import { promisify } from 'node:util'
 import { openCatalog } from '../catalog/connection.ts'
 import { nodeEnvironment, systemEnvironment } from '../config/environment.ts'
 import type { Config } from '../config/schema.ts'
-import { findRedis } from '../embedded/redis/find.ts'
+import { findOrProvideRedis } from '../embedded/redis/find.ts'
 import { startRedis } from '../embedded/redis.ts'
 import { createPrivateFolder } from '../embedded/run-dir.ts'
 import type { Logger } from '../runtime/log.ts'
@@ -49,7 +49,7 @@ export async function startRedisStore(terminal: Terminal, options: StoreOptions)
       )
       terminal.printError(waitingText(unwritten, config.shutdown.writeTimeoutMs))
     },
-    program: await findRedis(dataDir),
+    program: await findOrProvideRedis(dataDir, (line) => terminal.print(line)),
   })
   const { pid } = redis
   const reportLeft = () =>

@@ -4,7 +4,7 @@ import { existsSync } from 'node:fs'
 import { passwordFileIn } from '../admin/auth/password-file.ts'
 import type { Catalog } from '../catalog/connection.ts'
 import { findSubscriber } from '../catalog/feed/subscribers.ts'
-import { versionOf } from './version.ts'
+import { commandLine, versionOf } from './version.ts'
 
 const DEMO_SID = 1001
 const MIB = 1024 * 1024
@@ -47,7 +47,7 @@ export function lostLines(): string[] {
     '',
     'REDIS HAS LOST THE LEDGER: every charge request is answered with 503 until you run',
     '',
-    '  npm run -s tollgate -- ledger rebuild',
+    `  ${commandLine()} ledger rebuild`,
   ]
 }
 
@@ -61,7 +61,7 @@ export async function demoLines(catalog: Catalog, url: string, nowMs: number): P
     '',
     ...sessionLines(url, `demo-${randomBytes(4).toString('hex')}`),
     '',
-    `Its balances: npm run -s tollgate -- balance show --sid ${DEMO_SID}`,
+    `Its balances: ${commandLine()} balance show --sid ${DEMO_SID}`,
   ]
 }
 

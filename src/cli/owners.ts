@@ -74,20 +74,22 @@ export function ownerJson(owner: OwnerState, nameOf: (id: number) => string, now
   }
 }
 
-/** The table of an owner's balances. */
+/** The table of an owner's balances. `currency`: null if none is configured. */
 export function ownerText(
   owner: OwnerState,
   nameOf: (id: number) => string,
   nowMs: number,
+  currency: string | null,
 ): string[] {
   const who = owner.sid === 0 ? 'shared by account' : `subscriber ${owner.sid} of account`
   const head = ['include', 'for', 'free', 'reserved', 'spent', 'credited', 'ends']
+  const money = currency ?? 'money'
   const rows = owner.buckets.map((bucket) => {
     const format = (amount: number) => amountText(bucket.kind, amount)
     const { prepaidIncludeId: id, kind, usaget, counter } = bucket
     return [
       counter === '' ? `${id} ${nameOf(id)}`.trim() : counter,
-      kind === 'units' ? usaget || 'units' : `money${usaget === '' ? '' : ` for ${usaget}`}`,
+      kind === 'units' ? usaget || 'units' : `${money}${usaget === '' ? '' : ` for ${usaget}`}`,
       ...[freeAt(bucket, nowMs), bucket.reserved, bucket.spent, bucket.credited].map(format),
       endText(bucket, nowMs),
     ]
@@ -96,7 +98,7 @@ export function ownerText(
   return [
     `${who} ${owner.aid}`,
     ...(rows.length === 0 ? ['  no balances'] : aligned([head, ...rows])),
-    ...(debt > 0 ? [`  debt ${decimalText(debt)}`] : []),
+    ...(debt > 0 ? [`  debt ${decimalText(debt)} ${currency ?? ''}`.trimEnd()] : []),
   ]
 }
 

@@ -1,4 +1,4 @@
-/** `tollgate seed demo`: the demo catalogue, initial credits and a rule for events. */
+/** `tollgate seed demo`: the demo catalogue, initial credits and stored settings. */
 import type { RawDocument } from '../catalog/compile/document.ts'
 import { compilePrepaidInclude } from '../catalog/compile/prepaid-include.ts'
 import type { Catalog } from '../catalog/connection.ts'
@@ -6,7 +6,7 @@ import {
   finishDemoSeed,
   type InitialCredit,
   seedDemoCatalogue,
-  seedDemoEvents,
+  seedDemoSettings,
 } from '../catalog/demo.ts'
 import type { Config } from '../config/schema.ts'
 import { type PrepaidInclude, revisionAt } from '../domain/catalogue.ts'
@@ -43,7 +43,7 @@ export async function seedStores(
   for (const credit of seed.credits)
     await grantInitialCredit(catalog, ledger, credit, config, clock)
   if (seed.credits.length > 0) {
-    await seedDemoEvents(catalog, by)
+    await seedDemoSettings(catalog, by)
     await finishDemoSeed(catalog)
   }
   return seed.created.length

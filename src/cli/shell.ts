@@ -26,6 +26,7 @@ export class Shell extends Terminal {
   config(isPart = false): Config {
     return loadConfig({
       isPart,
+      withDataFolder: true,
       ...(this.#file === undefined ? {} : { file: this.#file }),
       ...(this.#environment === undefined ? {} : { env: this.#environment }),
     })

@@ -1,6 +1,8 @@
 /** `tollgate start`: runs everything on one machine, supervises it, and stops it in order. */
+import { writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
-import { DEMO_RECEIVER, hasDemo } from '../catalog/demo.ts'
+import { DEMO_RECEIVER, DEMO_SETTINGS, hasDemo } from '../catalog/demo.ts'
+import { DATA_FOLDER_FILE } from '../config/load.ts'
 import type { Config } from '../config/schema.ts'
 import { FolderInUseError, type FolderLock, lockFolder } from '../embedded/folder-lock.ts'
 import { runDirFor } from '../embedded/run-dir.ts'
@@ -208,17 +210,29 @@ function childOptions(
 }
 
 /** Seeds the demo catalogue only into an embedded store, and allows the receiver of its rule. */
-async function prepareStores({ config, log, privateRanges }: StartContext): Promise<void> {
+async function prepareStores({ config, dataDir, log, privateRanges }: StartContext): Promise<void> {
   if (config.mongo.url !== 'embedded') return
   await withStores(config, async (stores) => {
     // A lost ledger cannot be credited, and recorded data must not mix with a demo.
     if (stores.lost.length === 0) {
       const entities = await seedStores(stores, config, stores.clock)
-      if (entities > 0) log.info({ entities }, 'demo catalogue created')
+      if (entities > 0) {
+        log.info({ entities }, 'demo catalogue created')
+        writeDemoSettings(dataDir)
+      }
     }
     const isAllowed = privateRanges.includes(DEMO_RECEIVER)
     if (!isAllowed && (await hasDemo(stores.catalog))) privateRanges.push(DEMO_RECEIVER)
   })
+}
+
+/** The operator's own file of that name is kept. Roles, which start next, read it. */
+function writeDemoSettings(dataDir: string): void {
+  try {
+    writeFileSync(join(dataDir, DATA_FOLDER_FILE), DEMO_SETTINGS, { flag: 'wx' })
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
+  }
 }
 
 async function greet({ shell, config, dataDir, ports }: StartContext): Promise<void> {

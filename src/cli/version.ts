@@ -1,11 +1,14 @@
 import { existsSync, readFileSync } from 'node:fs'
-import { dirname, join } from 'node:path'
-import { fileURLToPath } from 'node:url'
+import { join } from 'node:path'
+import { findTree } from '../config/tree.ts'
 
 /** The product version in package.json; works from the sources and from dist. */
 export function versionOf(): string {
-  let folder = dirname(fileURLToPath(import.meta.url))
-  while (!existsSync(join(folder, 'package.json'))) folder = dirname(folder)
-  const { version } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'))
+  const { version } = JSON.parse(readFileSync(join(findTree(), 'package.json'), 'utf8'))
   return String(version)
+}
+
+/** How a user calls a command here: `tollgate` is an npm script in a clone only. */
+export function commandLine(tree = findTree()): string {
+  return existsSync(join(tree, 'scripts/setup.mjs')) ? 'npm run -s tollgate --' : 'npx tollgate'
 }

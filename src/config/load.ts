@@ -1,4 +1,5 @@
 import { existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { Value } from '@sinclair/typebox/value'
 import { LineCounter, parseDocument } from 'yaml'
@@ -13,6 +14,8 @@ export type LoadOptions = {
   readonly file?: string
   /** Environment variables; by default those of this process. */
   readonly env?: Readonly<Record<string, string | undefined>>
+  /** True for commands and roles: `settings.yaml` in `data.dir` is read below the other file. */
+  readonly withDataFolder?: boolean
   /**
    * True if `tollgate start` has started the process: it has checked `shutdown.timeoutMs` and
    * passes on a share of it.
@@ -26,8 +29,9 @@ export const DEFAULT_FILE = fileURLToPath(new URL('../../config/default.yaml', i
 const BUILT_DEFAULT_FILE = fileURLToPath(new URL('../../config/default.json', import.meta.url))
 
 /**
- * The configuration of this process: the default document, then the file, then `TOLLGATE_*`
- * variables. Throws a {@link ConfigError} that lists every problem with its key and source.
+ * The configuration of this process: the default document, then `settings.yaml` of the data folder,
+ * then the file, then `TOLLGATE_*` variables. Throws a {@link ConfigError} that lists every problem
+ * with its key and source.
  */
 export function loadConfig(options: LoadOptions = {}): Config {
   const env = options.env ?? process.env
@@ -35,6 +39,7 @@ export function loadConfig(options: LoadOptions = {}): Config {
   const layers = [defaultLayer()]
   if (file !== undefined) layers.push(readLayer(file))
   layers.push(environmentLayer(env))
+  if (options.withDataFolder) layers.splice(1, 0, ...dataFolderLayers(layers))
 
   const problems = layers.flatMap((layer) => layer.problems)
   if (problems.length > 0) throw new ConfigError(problems)
@@ -54,6 +59,15 @@ export function loadConfig(options: LoadOptions = {}): Config {
 function defaultLayer(): Layer {
   if (!existsSync(BUILT_DEFAULT_FILE)) return readLayer(DEFAULT_FILE)
   return documentLayer(JSON.parse(readFileSync(BUILT_DEFAULT_FILE, 'utf8')), DEFAULT_FILE)
+}
+
+/** Settings of a data folder, which `tollgate start` writes with a demo. */
+export const DATA_FOLDER_FILE = 'settings.yaml'
+
+function dataFolderLayers(layers: readonly Layer[]): Layer[] {
+  const set = layers.findLast(({ settings }) => settings.has('data.dir'))
+  const file = join(String(set?.settings.get('data.dir')?.value), DATA_FOLDER_FILE)
+  return existsSync(file) ? [readLayer(file)] : []
 }
 
 function readLayer(file: string): Layer {

@@ -1,16 +1,20 @@
+import { Value } from '@sinclair/typebox/value'
 import { describe, expect, it } from 'vitest'
 import {
   DEMO_EVENTS,
+  DEMO_INVOICES,
   DEMO_RECEIVER,
   finishDemoSeed,
   hasDemo,
   seedDemoCatalogue,
-  seedDemoEvents,
+  seedDemoSettings,
 } from '../../src/catalog/demo.ts'
 import { createCatalogFeed } from '../../src/catalog/feed/feed.ts'
 import { findSubscriber } from '../../src/catalog/feed/subscribers.ts'
 import { checkEventSettings } from '../../src/catalog/settings/event-settings.ts'
+import { InvoicesSchema } from '../../src/catalog/settings/invoice-settings.ts'
 import { readCategory, writeStoredConfig } from '../../src/catalog/settings/stored-config.ts'
+import { storedDefaultTax } from '../../src/catalog/settings/taxation-settings.ts'
 import { loadConfig } from '../../src/config/load.ts'
 import { charge } from '../../src/domain/tariff.ts'
 import { addressProblem, createAddressPolicy } from '../../src/external/address-policy.ts'
@@ -29,6 +33,7 @@ describe('the demo catalogue', () => {
       'prepaidincludes MONEY',
       'prepaidincludes DATA_PACK',
       'prepaidincludes SHARED_DATA',
+      'taxes VAT',
       'rates DATA',
       'rates DATA_10',
       'rates CALL',
@@ -113,16 +118,30 @@ describe('the rules of the demo', () => {
       expect(await problem([DEMO_RECEIVER])).toBeNull()
       expect(await problem(loadConfig({ env: {} }).external.privateRanges)).not.toBeNull()
     }
-    for (let times = 1; times <= 2; times += 1) await seedDemoEvents(catalog, DEMO_BY)
+    for (let times = 1; times <= 2; times += 1) await seedDemoSettings(catalog, DEMO_BY)
     expect((await readCategory(catalog, 'events')).value).toEqual(DEMO_EVENTS)
-    expect(await catalog.audit.find().toArray()).toMatchObject([{ type: 'set', key: 'events' }])
+    const keys = ['events', 'taxation', 'invoices']
+    const records = await catalog.audit.find().toArray()
+    expect(records).toMatchObject(keys.map((key) => ({ type: 'set', key })))
+  })
+
+  it('have a default tax that exists, and a seller as an e-invoice needs it', async () => {
+    const catalog = await store.open()
+    await seedDemoCatalogue(catalog, DEMO_BY)
+    await seedDemoSettings(catalog, DEMO_BY)
+    const { value: taxation } = await readCategory(catalog, 'taxation')
+    const key = storedDefaultTax(taxation)
+    expect(await catalog.taxes.findOne({ key: String(key) })).toMatchObject({ description: 'VAT' })
+    expect(Value.Check(InvoicesSchema, DEMO_INVOICES)).toBe(true)
+    const { vat_id: number, country } = DEMO_INVOICES.seller
+    expect(number.startsWith(country)).toBe(true)
   })
 
   it('replace no stored rules', async () => {
     const catalog = await store.open()
     const stored = { settings: { http: { url: 'http://127.0.0.1:1/' } } }
     await writeStoredConfig(catalog, 'events', () => stored, { nowMs: AT_MS, by: 'test' })
-    await seedDemoEvents(catalog, DEMO_BY)
+    await seedDemoSettings(catalog, DEMO_BY)
     expect((await readCategory(catalog, 'events')).value).toEqual(stored)
   })
 })

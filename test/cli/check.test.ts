@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from 'vitest'
-import { seedDemoCatalogue } from '../../src/catalog/demo.ts'
+import { seedDemoCatalogue, seedDemoSettings } from '../../src/catalog/demo.ts'
 import { DEMO_BY, insertEntity } from '../support/catalog/store.ts'
 import { useTollgate } from '../support/cli/tollgate.ts'
 
@@ -32,6 +32,7 @@ const NO_TAX = { tax: [{ type: 'vat', taxation: 'no' }] }
 describe('tollgate check', () => {
   it('finds no problem in the demo catalogue', async () => {
     await seedDemoCatalogue(tollgate.catalog(), DEMO_BY)
+    await seedDemoSettings(tollgate.catalog(), DEMO_BY)
     const { code, stdout } = await tollgate.run('check')
     expect([code, stdout]).toEqual([0, 'ok: nothing is wrong\n'])
     expect(await checked()).toEqual({ code: 0, report: { ok: true, problems: [], counts: {} } })

@@ -37,7 +37,7 @@ function lines(): string {
   return pasted
     .replaceAll('http://127.0.0.1:8182', started.admin)
     .replaceAll('http://127.0.0.1:8181', started.realtime)
-    .replace(/\bdata\//g, `${product.dataDir}/`)
+    .replace('DATA=data;', `DATA=${product.dataDir};`)
 }
 
 /** Charges five minutes, and repeats until a new price is in effect. */

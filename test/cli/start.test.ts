@@ -68,7 +68,7 @@ describe('a newcomer', () => {
     })
     const { stdout } = await product.run('balance', 'show', '--sid', '1001')
     expect(stdout).toMatch(/^subscriber 1001 of account 1\n/)
-    expect(stdout).toMatch(/1 MONEY +money +10 +0 +0 +10 +never/)
+    expect(stdout).toMatch(/1 MONEY +GBP +10 +0 +0 +10 +never/)
     expect(stdout).toMatch(/shared by account 1\n.*\n.*3 SHARED_DATA/)
   })
 

@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it, vi } from 'vitest'
 import { parse } from 'yaml'
@@ -16,6 +16,24 @@ describe('the default document', () => {
     expect(loadConfig({ env: {} })).toEqual(document)
     expect(loadConfig({ env: {}, file: fileWith('') })).toEqual(document)
     expect(loadConfig({ env: {}, file: fileWith('realtime:\n  # port: 1\n') })).toEqual(document)
+  })
+
+  it('is changed by settings.yaml of the data folder, for commands, and by the operator', () => {
+    const dataDir = mkdtempSync(join(folder, 'data-'))
+    const env = { TOLLGATE_DATA_DIR: dataDir }
+    const codeOf = (options: object) => {
+      return loadConfig({ env, withDataFolder: true, ...options }).rating.currencyCode
+    }
+    expect(codeOf({})).toBe(999)
+    writeFileSync(join(dataDir, 'settings.yaml'), 'rating:\n  currencyCode: 826\n')
+    expect(codeOf({})).toBe(826)
+    expect(codeOf({ withDataFolder: false })).toBe(999)
+    expect(codeOf({ file: fileWith('rating:\n  currencyCode: 978\n') })).toBe(978)
+    expect(codeOf({ env: { ...env, TOLLGATE_RATING_CURRENCY_CODE: '756' } })).toBe(756)
+    writeFileSync(join(dataDir, 'settings.yaml'), 'rating: {currency: 826}\n')
+    expect(() => codeOf({})).toThrow(
+      /rating\.currency.*settings\.yaml|settings\.yaml.*rating\.currency/,
+    )
   })
 
   it('has exactly the settings of the schema, in the same order', () => {

@@ -314,7 +314,7 @@ describe('finding redis-server', () => {
     const failed = await findRedis(dataDir(), absent, folder()).catch((error: unknown) => error)
     expect(failed).toBeInstanceOf(RedisMissingError)
     expect(String(failed)).toMatch(/on the PATH: not found; .*redis\.json: version 6\.0\.16/)
-    expect(String(failed)).toMatch(/scripts\/setup\.mjs/)
+    expect(String(failed)).toMatch(/scripts\/provide-redis\.mjs .*\/redis'/)
   })
 
   test('refuses a record that setup did not write', async () => {

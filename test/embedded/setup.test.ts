@@ -3,14 +3,15 @@ import { mkdirSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from 'vitest'
-import { findRedis } from '../../src/embedded/redis/find.ts'
+import { findOrProvideRedis, findRedis } from '../../src/embedded/redis/find.ts'
 import { useFolderEach } from '../support/opened.ts'
 
-type Packages = Record<string, { version?: string; integrity?: string; optional?: boolean }>
+type Entry = { version?: string; integrity?: string; optional?: boolean; dev?: boolean }
+type Packages = Record<string, Entry>
 type Lock = { packages: Packages }
 type Setup = {
   checkNode(version?: string): void
-  dependenciesMatch(lock: Lock, installed: Lock): boolean
+  dependenciesMatch(lock: Lock, installed: Lock, options: { development: boolean }): boolean
   isBuildCurrent(root: string): boolean
 }
 
@@ -57,7 +58,24 @@ describe('installed dependencies', () => {
     ],
   ])('with %s: %s', (_, expected, present) => {
     const entries = Object.entries(present).map(([name, entry]) => [`node_modules/${name}`, entry])
-    expect(dependenciesMatch(lock, { packages: Object.fromEntries(entries) })).toBe(expected)
+    const installed = { packages: Object.fromEntries(entries) }
+    expect(dependenciesMatch(lock, installed, { development: true })).toBe(expected)
+  })
+
+  test('of a start are those of the product and the bundler', () => {
+    const packages: Packages = {
+      '': {},
+      'node_modules/a': { version: '1.0.0' },
+      'node_modules/rolldown': { version: '1.0.0', dev: true },
+      'node_modules/vitest': { version: '1.0.0', dev: true },
+    }
+    const matches = (gone: string, development: boolean) => {
+      const { [`node_modules/${gone}`]: _, ...left } = packages
+      return dependenciesMatch({ packages }, { packages: left }, { development })
+    }
+    expect(matches('vitest', false)).toBe(true)
+    expect(matches('vitest', true)).toBe(false)
+    for (const needed of ['a', 'rolldown']) expect(matches(needed, false)).toBe(false)
   })
 })
 
@@ -132,5 +150,31 @@ describe('providing Redis on a machine without it', () => {
     const failed = provide({ brew: 'exit 0' })
     expect(failed.stderr).toMatch(/RedisUnavailableError: no redis-server >= 6\.2/)
     expect(failed.stderr).toMatch(/run: brew install redis/)
+  })
+
+  test('is done by the first start of a package', async () => {
+    const said: string[] = []
+    const provided = `console.log('Redis: unpacking')
+      import { mkdirSync, writeFileSync } from 'node:fs'
+      const [, , folder] = process.argv
+      mkdirSync(folder, { recursive: true })
+      writeFileSync(folder + '/server', '#!/bin/sh\\necho v=7.0.15', { mode: 0o755 })
+      writeFileSync(folder + '/redis.json', '{"server":"server","libraryPath":[]}')`
+    mkdirSync(join(folder(), 'scripts'))
+    const place = join(folder(), 'scripts/provide-redis.mjs')
+    const find = () =>
+      findOrProvideRedis(
+        join(folder(), 'data'),
+        (line) => said.push(line),
+        'redis-server-that-is-not-there',
+        folder(),
+      )
+    await expect(find()).rejects.toThrow('not found')
+    writeFileSync(place, "process.stderr.write('no apt here'); process.exitCode = 1")
+    await expect(find()).rejects.toThrow(/^no apt here$/)
+    writeFileSync(place, provided)
+    expect(await find()).toMatchObject({ version: '7.0.15' })
+    expect(await find()).toMatchObject({ command: join(folder(), 'data/redis/server') })
+    expect(said).toEqual(['Redis: unpacking'])
   })
 })

@@ -2,6 +2,7 @@
 import { currencyName } from '../currency.ts'
 import { isoDate, lastInstantOf } from './format.ts'
 import type { Party } from './source.ts'
+import { whyNoEInvoice } from './ubl/invoice.ts'
 import { type GroupVat, type InvoiceView, isToPay, type TaxGroup, type ViewLine } from './view.ts'
 
 export interface InvoiceJson {
@@ -27,6 +28,8 @@ export interface InvoiceJson {
     readonly rounding: string
     readonly payable: string
   }
+  /** Why no e-invoice can be made; null if one can. */
+  readonly e_invoice_refused: string | null
 }
 
 /** Both days are included. */
@@ -120,6 +123,7 @@ export function jsonOf(view: InvoiceView): InvoiceJson {
       rounding: money(totals.rounding),
       payable: money(totals.payable),
     },
+    e_invoice_refused: whyNoEInvoice(view),
   }
 }
 

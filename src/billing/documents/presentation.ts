@@ -145,7 +145,13 @@ function countryText(country: string, locale: string): string {
 
 function sectionsOf(view: InvoiceView, formats: Formats, label: Label): readonly Section[] {
   const bySubscriber = new Map<number, ViewLine[]>()
+  const charged = new Set<number>()
   for (const line of view.lines) {
+    if (!line.exact.isZero()) charged.add(line.source.sid)
+  }
+  const { hideZero } = view.source.settings
+  for (const line of view.lines) {
+    if (hideZero && !charged.has(line.source.sid)) continue
     const { sid } = line.source
     const found = bySubscriber.get(sid)
     if (found === undefined) bySubscriber.set(sid, [line])
@@ -224,7 +230,9 @@ function rateText({ taxes }: TaxGroup, formats: Formats, label: Label): string {
 }
 
 function taxesOf(view: InvoiceView, formats: Formats, label: Label): readonly TaxText[] {
-  return view.groups.flatMap(({ taxes, base }) => {
+  const { hideZero } = view.source.settings
+  const shown = view.groups.filter(({ base }) => !(hideZero && base.isZero()))
+  return shown.flatMap(({ taxes, base }) => {
     const bases = formats.money(base)
     if (taxes.length === 0) {
       const none = formats.money(base.minus(base))
@@ -261,8 +269,10 @@ function totalsOf(
 }
 
 function notesOf({ source, groups }: InvoiceView, label: Label): readonly string[] {
-  const { paymentTerms, iban, bic } = source.settings
-  const reasons = groups.flatMap(({ vat }) => (vat === null ? [] : [vat.reason]))
+  const { paymentTerms, iban, bic, hideZero } = source.settings
+  const reasons = groups.flatMap(({ vat, base }) => {
+    return vat === null || (hideZero && base.isZero()) ? [] : [vat.reason]
+  })
   const account = [
     iban === '' ? '' : `${label('iban')} ${iban}`,
     bic === '' ? '' : `${label('bic')} ${bic}`,

@@ -125,8 +125,10 @@ export interface InvoiceSettings {
   readonly columns: readonly InvoiceColumn[]
   readonly paymentTerms: string
   readonly footer: string
-  /** Treatment of lines without tax. */
-  readonly untaxed: TaxTreatment
+  /** Whether PDF and HTML leave out subscribers whose lines are all 0. */
+  readonly hideZero: boolean
+  /** Treatment of lines without tax; null if the operator has not stated one. */
+  readonly untaxed: TaxTreatment | null
   /** Treatment of taxes with the rate 0, by key. */
   readonly taxes: ReadonlyMap<string, TaxTreatment>
   /** Numeric code (ISO 4217). */

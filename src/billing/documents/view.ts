@@ -39,7 +39,10 @@ export interface TaxGroup {
   readonly id: string
   /** Taxes of the group; empty if its lines are not taxed. */
   readonly taxes: readonly GroupTax[]
-  /** Null for lines with several taxes, or another tax than VAT. */
+  /**
+   * Null for lines with several taxes, or another tax than VAT, and for those without tax if the
+   * settings state no reason.
+   */
   readonly vat: GroupVat | null
   /** Sum of the lines. */
   readonly base: Exact
@@ -126,16 +129,17 @@ function groupLines(
   for (const [at, line] of lines.entries()) {
     const { taxes } = line
     const vat = vatOf(taxes, settings)
-    const id =
-      vat === null
-        ? taxes.map(({ key, rate }) => `${key} ${rate.toFixed()}`).join(' + ')
-        : `${vat.category} ${vat.rate.toFixed()}`
+    const id = vat === null ? taxesText(taxes) : `${vat.category} ${vat.rate.toFixed()}`
     const group = groups.get(id)
     if (group === undefined) groups.set(id, { id, vat, taxes, members: [{ line, at }] })
     else group.members.push({ line, at })
     if (group !== undefined && vat !== null) groups.set(id, withReason(group, vat))
   }
   return [...groups.values()]
+}
+
+function taxesText(taxes: readonly SourceTax[]): string {
+  return taxes.map(({ key, rate }) => `${key} ${rate.toFixed()}`).join(' + ') || 'untaxed'
 }
 
 /** A document has one reason for each category. */
@@ -149,7 +153,7 @@ function withReason(group: GroupedLines, { reason, reasonCode }: GroupVat): Grou
 
 function vatOf(taxes: readonly SourceTax[], settings: InvoiceSettings): GroupVat | null {
   const [tax, ...others] = taxes
-  if (tax === undefined) return groupVat(settings.untaxed)
+  if (tax === undefined) return settings.untaxed && groupVat(settings.untaxed)
   if (others.length > 0 || tax.type !== 'vat') return null
   if (!tax.rate.isZero()) return { category: 'S', rate: tax.rate, reason: '', reasonCode: '' }
   return groupVat(settings.taxes.get(tax.key) ?? ZERO_RATED)

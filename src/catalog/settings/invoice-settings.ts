@@ -73,6 +73,7 @@ export const InvoicesSchema = Type.Object(
     ),
     payment_terms: text(500),
     footer: text(1000),
+    hide_zero: Type.Optional(Type.Boolean({ description: 'true or false' })),
     untaxed: Type.Optional(TreatmentSchema),
     taxes: Type.Optional(
       Type.Record(Type.String({ pattern: '^[A-Z0-9_]{1,64}$' }), TreatmentSchema, {
@@ -84,7 +85,8 @@ export const InvoicesSchema = Type.Object(
   {
     ...closed,
     description:
-      'an object of seller, iban, bic, language, columns, payment_terms, footer, untaxed, taxes',
+      'an object of seller, iban, bic, language, columns, payment_terms, footer, hide_zero, ' +
+      'untaxed, taxes',
   },
 )
 

@@ -1,4 +1,7 @@
-/** A file with one case per line, read and answered line by line to bound memory. */
+/**
+ * A file with one case per line, read and answered line by line to bound memory; or one JSON
+ * document, which is a case or an array of cases.
+ */
 import { createReadStream } from 'node:fs'
 import {
   brokenCase,
@@ -26,9 +29,7 @@ export async function quoteCases(
   const bytes = file === '-' ? shell.input : createReadStream(file)
   let cases = 0
   let failed = 0
-  for await (const { text, number } of linesOf(bytes, file)) {
-    if (text?.trim() === '') continue
-    const quoted = quoteText(text, number, settings)
+  for await (const quoted of quotesOf(linesOf(bytes, file), settings)) {
     cases += 1
     if (quoted.ok === false) failed += 1
     shell.print(quoteLine(quoted))
@@ -36,6 +37,49 @@ export async function quoteCases(
   if (failed === 0) return 0
   shell.printError(`tollgate: ${failed} of ${cases} cases are broken or not as expected`)
   return 1
+}
+
+/** Lines that do not begin with a case may be one document; if they are not, they are lines. */
+async function* quotesOf(
+  lines: AsyncIterable<Line>,
+  settings: QuoteSettings,
+): AsyncGenerator<QuoteResult> {
+  let held: Line[] | null = []
+  let length = 0
+  for await (const line of lines) {
+    if (line.text?.trim() === '') continue
+    const isFirst = held?.length === 0
+    held?.push(line)
+    length += line.text?.length ?? 0
+    if (held === null) yield quoteText(line.text, line.number, settings)
+    else if ((isFirst && isCase(line.text)) || length > LINE_BYTES_MAX) {
+      for (const { text, number } of held) yield quoteText(text, number, settings)
+      held = null
+    }
+  }
+  const document = parsed((held ?? []).map(({ text }) => text).join('\n'))
+  if (document === undefined) {
+    for (const { text, number } of held ?? []) yield quoteText(text, number, settings)
+  } else {
+    const cases = Array.isArray(document) ? document : [document]
+    for (const [index, value] of cases.entries()) {
+      yield quoteCase(value, settings, `case ${index + 1}`)
+    }
+  }
+}
+
+function isCase(text: string | null): boolean {
+  const value = parsed(text ?? '')
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+/** Undefined for a text that is not JSON. */
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
 }
 
 /** Quotes the case in a line of a file; a case without a name is named by its line. */

@@ -1,4 +1,5 @@
 /** `tollgate quote --sid`: a quote for a subscriber of the running node. */
+import { currencyName } from '../../billing/currency.ts'
 import {
   type LiveSource,
   type LiveUsage,
@@ -35,8 +36,9 @@ export async function quoteLive(
   })
   const { state, usage, nowMs } = quoted
   const result = quoteUsage(state, usage, settings, nowMs)
+  const currency = currencyName(config.rating.currencyCode)
   if (options['json'] === true) shell.print(JSON.stringify(result))
-  else for (const line of resultTable(result, usage)) shell.print(line)
+  else for (const line of resultTable(result, usage, currency)) shell.print(line)
   return result.granted > 0 ? 0 : 1
 }
 

@@ -3,7 +3,13 @@ import type { EventResult } from '../../billing/quote/event-result.ts'
 import type { PaymentStep, RatingStep } from '../../domain/explain.ts'
 import { aligned } from '../owners.ts'
 
-export function resultTable(result: EventResult, usage: { usaget: string; usagev: number }) {
+/** `currency`: null if none is configured. */
+export function resultTable(
+  result: EventResult,
+  usage: { usaget: string; usagev: number },
+  currency: string | null,
+) {
+  const money = (amount: number) => `${amount} ${currency ?? ''}`.trimEnd()
   const { usaget, usagev } = usage
   const { action } = result
   if (action?.type === 'redirect') return [`${usaget} ${usagev}: redirected to ${action.address}`]
@@ -14,8 +20,8 @@ export function resultTable(result: EventResult, usage: { usaget: string; usagev
     ['rate', result.arate_key],
     ['included', String(result.in_group)],
     ['beyond', `${result.over_group + result.out_group}`],
-    ['price', String(result.aprice)],
-    ['with tax', String(result.final_charge)],
+    ['price', money(result.aprice)],
+    ['with tax', money(result.final_charge)],
   ]
   return [...aligned(rows), '', ...result.rating.map(stepText)]
 }

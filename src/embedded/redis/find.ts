@@ -1,10 +1,12 @@
-import { execFile } from 'node:child_process'
+import { execFile, spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { existsSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
-import { delimiter, dirname, join, resolve } from 'node:path'
-import { fileURLToPath } from 'node:url'
+import { delimiter, join, resolve } from 'node:path'
+import { createInterface } from 'node:readline'
 import { promisify } from 'node:util'
 import { systemEnvironment } from '../../config/environment.ts'
+import { findTree } from '../../config/tree.ts'
 
 const run = promisify(execFile)
 
@@ -26,15 +28,16 @@ export class RedisMissingError extends Error {
 }
 
 /**
- * Finds a redis-server of version 6.2 or later: on the PATH, otherwise one that `scripts/setup.mjs`
- * unpacked in the given data folder, otherwise in the data folder of this source tree.
+ * Finds a redis-server of version 6.2 or later: on the PATH, otherwise one that
+ * `scripts/provide-redis.mjs` unpacked in the given data folder, otherwise in the data folder of
+ * this source tree.
  * @param onPath name to look up on the PATH
  * @throws RedisMissingError with the result for each location
  */
 export async function findRedis(
   dataDir: string,
   onPath = 'redis-server',
-  treeDir = findSourceTree(),
+  treeDir = findTree(),
 ): Promise<RedisProgram> {
   const folders = new Set([resolve(dataDir, 'redis'), join(treeDir, 'data', 'redis')])
   const failures: string[] = []
@@ -45,15 +48,53 @@ export async function findRedis(
   }
   throw new RedisMissingError(
     `no redis-server >= ${VERSION_MIN.join('.')} (${failures.join('; ')}): ` +
-      `run 'node ${join(treeDir, 'scripts/setup.mjs')}', which provides one, or install Redis`,
+      `run 'node ${scriptIn(treeDir)} ${resolve(dataDir, 'redis')}', or install Redis`,
   )
+}
+
+/** Where this tree has the script that unpacks redis-server. */
+const scriptIn = (treeDir: string) => join(treeDir, 'scripts/provide-redis.mjs')
+
+/**
+ * `findRedis`; a missing redis-server is first unpacked into the data folder, where this tree has
+ * the script for it.
+ * @param say receives what the script reports, line by line
+ * @throws RedisMissingError with the reason of the script
+ */
+export async function findOrProvideRedis(
+  dataDir: string,
+  say: (line: string) => void,
+  onPath?: string,
+  treeDir = findTree(),
+): Promise<RedisProgram> {
+  try {
+    return await findRedis(dataDir, onPath, treeDir)
+  } catch (error) {
+    const script = scriptIn(treeDir)
+    if (!(error instanceof RedisMissingError) || !existsSync(script)) throw error
+    await provide(script, resolve(dataDir, 'redis'), say)
+    return findRedis(dataDir, onPath, treeDir)
+  }
+}
+
+async function provide(script: string, folder: string, say: (line: string) => void): Promise<void> {
+  // Without the secrets of this process; proxies are those that apt is configured for.
+  const child = spawn(process.execPath, [script, folder], { env: systemEnvironment() })
+  child.stdin.end()
+  createInterface(child.stdout).on('line', say)
+  let problem = ''
+  child.stderr.on('data', (bytes: Buffer) => {
+    problem += bytes.toString()
+  })
+  const [code] = await once(child, 'close')
+  if (code !== 0) throw new RedisMissingError(problem.trim())
 }
 
 async function tryOnPath(command: string): Promise<RedisProgram | string> {
   return checkVersion({ command, libraryPath: undefined }, `${command} on the PATH`)
 }
 
-/** The contract with scripts/setup.mjs: `redis.json` names the server and its libraries. */
+/** The contract with scripts/provide-redis.mjs: `redis.json` names the server and its libraries. */
 async function tryUnpacked(folder: string): Promise<RedisProgram | string> {
   const path = join(folder, 'redis.json')
   const text = await readFile(path, 'utf8').catch(() => undefined)
@@ -111,11 +152,4 @@ export function environmentFor(program: Pick<RedisProgram, 'libraryPath'>): {
 function firstLine(error: unknown): string {
   const { code, message } = error as NodeJS.ErrnoException
   return code === 'ENOENT' ? 'not found' : (message.split('\n')[1] ?? message)
-}
-
-/** The folder of package.json, for both the sources and dist. */
-function findSourceTree(): string {
-  let dir = dirname(fileURLToPath(import.meta.url))
-  while (!existsSync(join(dir, 'package.json')) && dirname(dir) !== dir) dir = dirname(dir)
-  return dir
 }

@@ -64,6 +64,46 @@ describe('the PDF of an invoice', () => {
     expect(items).toEqual(lines.map((_, index) => String(index)))
   })
 
+  it('has the lines of a subscriber on one page, if one is enough', async () => {
+    const lines = [11, 12, 13, 14].flatMap((sid) =>
+      Array.from({ length: 12 }, (_, index) =>
+        line('1', { sid, description: `Item ${sid}-${index}` }),
+      ),
+    )
+    const pages = pagesOf(await pdf(invoice(dueOf(lines), lines)))
+    for (const sid of [11, 12, 13, 14]) {
+      const having = pages.filter((page) => page.includes(`Item ${sid}-`))
+      expect(having).toHaveLength(1)
+      expect(having[0]).toContain(`Subscriber ${sid}`)
+      expect(having[0]?.match(new RegExp(`Item ${sid}-`, 'g'))).toHaveLength(12)
+    }
+  })
+
+  it('has no page with only the end of a table or of the document', async () => {
+    for (let count = 20; count < 32; count += 1) {
+      const lines = Array.from({ length: count }, (_, index) => {
+        return line('1', { description: `Item ${index}` })
+      })
+      const pages = pagesOf(await pdf(invoice(dueOf(lines), lines)))
+      expect(pages[0]).toContain('Item 0')
+      const end = pages.find((page) => page.includes('Subtotal')) ?? ''
+      expect(end, `subtotal of ${count}`).toContain('Item')
+      const total = pages.find((page) => page.includes('To pay')) ?? ''
+      expect(total, `taxes of ${count}`).toContain('VAT 19%')
+      expect(total, `payment of ${count}`).toContain('IBAN')
+    }
+  })
+
+  it('leaves out subscribers without charges if the settings say so', async () => {
+    const lines = [line('5'), line('0', { sid: 8 }), line('0', { sid: 9, taxes: [] })]
+    const textOf = async (stored: object) =>
+      pagesOf(await pdf(invoice(dueOf(lines), lines, { settings: settings(stored) }))).join(' ')
+    expect(await textOf({})).toMatch(/Subscriber 8.*Subscriber 9.*Not taxed/)
+    const text = await textOf({ hide_zero: true })
+    expect(text).toContain('Subscriber 7')
+    expect(text).not.toMatch(/Subscriber [89]|Not taxed|Exempt/)
+  })
+
   it.each([
     ['Greek', 'Τηλέφωνο'],
     ['Cyrillic', 'Телефон'],

@@ -1,8 +1,10 @@
 import { describe, expect, it } from 'vitest'
 import { EInvoiceError } from '../../../src/billing/documents/errors.ts'
+import { jsonOf } from '../../../src/billing/documents/json.ts'
 import { type InvoiceSource, NO_PARTY } from '../../../src/billing/documents/source.ts'
 import { ublPieces } from '../../../src/billing/documents/ubl/invoice.ts'
 import { countryCode } from '../../../src/billing/documents/ubl/parties.ts'
+import { viewOf } from '../../../src/billing/documents/view.ts'
 import { Exact } from '../../../src/catalog/records/exact-amount.ts'
 import { example, schematron, whyNoRules } from '../../support/billing/en16931.ts'
 import { dueOf, invoice, line, SELLER, settings, vat } from '../../support/billing/invoices.ts'
@@ -174,9 +176,20 @@ describe('an e-invoice is refused', () => {
     expect(() => ublOf(due([line('1')], nothing))).toThrow(/needs data.*invoices\.seller\.name, /)
   })
 
+  it('and its JSON says why, or that one can be made', () => {
+    const reasonOf = (source: InvoiceSource) => jsonOf(viewOf(source)).e_invoice_refused
+    expect(reasonOf(due([line('1')]))).toBeNull()
+    expect(reasonOf(due([line('1')], { settings: settings({}, 999) }))).toBe(
+      'EN 16931 needs data that is missing: rating.currencyCode',
+    )
+    expect(reasonOf(due([line('1', { taxes: [vat('0.1'), vat('0.02')] })]))).toMatch(/one VAT/)
+  })
+
   it('for what single categories need', () => {
     const untaxed = [line('1', { taxes: [] })]
     expect(missingOf(due(untaxed, { settings: AE }))).toEqual(['account.vat_id'])
+    const unset = settings({ untaxed: undefined })
+    expect(missingOf(due(untaxed, { settings: unset }))).toEqual(['invoices.untaxed'])
     const noNumber = { ...OUTSIDE, seller: { ...OUTSIDE.seller, registrationId: '' } }
     expect(missingOf(due(untaxed, { settings: noNumber }))).toEqual([
       'invoices.seller.registration_id',

@@ -87,6 +87,16 @@ describe('the document view', () => {
     ])
   })
 
+  it('says nothing about VAT on lines without tax, unless the settings do', () => {
+    const source = invoice('1', [line('1', { taxes: [] })], {
+      settings: settings({ untaxed: undefined }),
+    })
+    expect(viewOf(source).groups).toMatchObject([{ id: 'untaxed', vat: null }])
+    expect(viewOf(invoice('1', [line('1', { taxes: [] })])).groups).toMatchObject([
+      { id: 'E 0', vat: { reason: 'Exempt from VAT' } },
+    ])
+  })
+
   it.each([
     [392, 0, ['1', '0']],
     [978, 2, ['0.4', '0.4']],

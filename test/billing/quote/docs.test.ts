@@ -14,6 +14,12 @@ function examplesIn(file: string): Map<string, Record<string, unknown>> {
   return examples
 }
 
+it('examples/prices.json is the case of the tutorial', () => {
+  const path = new URL('../../../examples/prices.json', import.meta.url)
+  const { case: value } = examplesIn('docs/TUTORIAL.md').get('included') ?? {}
+  expect(JSON.parse(readFileSync(path, 'utf8'))).toEqual(value)
+})
+
 describe.each([
   ['docs/ENTITY-API.md', ['first', 'fractions', 'bands', 'mismatch', 'broken']],
   ['docs/CATALOGUE.md', ['tiers', 'bands', 'bands-interval', 'limited', 'limits']],

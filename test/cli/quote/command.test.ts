@@ -58,6 +58,20 @@ describe('tollgate quote --cases', () => {
     ])
   })
 
+  it.each([
+    ['an array', JSON.stringify([JSON.parse(good), JSON.parse(silent)]), ['good', 'silent']],
+    ['an indented array', JSON.stringify([JSON.parse(good), {}], null, 2), ['good', 'case 2']],
+    ['an indented case', `\n${JSON.stringify(JSON.parse(good), null, 2)}\n`, ['good']],
+    ['a broken first line', `{\n${good}`, ['line 1', 'good']],
+    ['no case', '[]', []],
+  ])('accepts %s', async (name, text, names) => {
+    const path = join(folder, `${name}.json`)
+    writeFileSync(path, text)
+    const { stdout } = await product.run('quote', '--cases', path)
+    const lines = stdout.split('\n').filter((line) => line !== '')
+    expect(lines.map((line) => JSON.parse(line).name)).toEqual(names)
+  })
+
   it('reads standard input', async () => {
     const bin = new URL('../../../bin/tollgate.mjs', import.meta.url).pathname
     const path = fileOf(good)

@@ -62,6 +62,10 @@ describe('docs/TUTORIAL.md', () => {
   it('has a file type that answers its message as shown', () => {
     const { document, request = '', outcome, response } = wireExamples('TUTORIAL.md').get('pgw')!
     expect(answered(codecOfDocument(document), request, outcome)).toBe(response)
+    const read = (name: string) =>
+      readFileSync(new URL(`../../../examples/${name}`, import.meta.url), 'utf8')
+    expect(read('pgw.yaml').trimEnd()).toBe(document)
+    expect(read('open.json').trimEnd()).toBe(request)
   })
 })
 

@@ -39,7 +39,8 @@ export const SELLER = {
 
 /** `stored`: the category `invoices`. */
 export function settings(stored: object = {}, currencyCode = 978): InvoiceSettings {
-  const value = { seller: SELLER, iban: 'DE02120300000000202051', bic: 'BYLADEM1001', ...stored }
+  const bank = { iban: 'DE02120300000000202051', bic: 'BYLADEM1001' }
+  const value = { seller: SELLER, ...bank, untaxed: { category: 'E' }, ...stored }
   return invoiceSettingsOf({ settings: value }, { currencyCode, timeZone: 'Europe/Berlin' })
 }
 

@@ -19,8 +19,8 @@ export interface Product {
   run(...args: string[]): Promise<Ended>
   /** Runs a command to its end, as a process. */
   process(...args: string[]): Promise<Ended>
-  /** `tollgate start`, or a command in the project's folder, until it has printed its addresses. */
-  start(env?: Record<string, string>, command?: string[]): Promise<Started>
+  /** `tollgate start`, or a command in a folder, until it has printed its addresses. */
+  start(env?: Record<string, string>, command?: string[], cwd?: string): Promise<Started>
   /** Starts one role on the running stores; resolves when it is ready. */
   role(name: string): Promise<{ signal(name: NodeJS.Signals): void; ended: Promise<Ended> }>
   /** Ends the processes that a failed test has left, and removes the data. */
@@ -66,9 +66,10 @@ export function createProduct(settings: Readonly<Record<string, string>> = {}): 
     async start(
       more = {},
       [command = process.execPath, ...args] = [process.execPath, BIN, 'start'],
+      cwd = HOUSE,
     ) {
       const child = spawn(command, args, {
-        cwd: HOUSE,
+        cwd,
         env: { ...env, ...more },
         stdio: ['ignore', 'pipe', 'pipe'],
       })

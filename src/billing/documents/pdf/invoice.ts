@@ -24,6 +24,8 @@ const TOTAL = { size: 11, weight: 'bold', color: INK } as const
 const PADDING = 4
 const GAP = 14
 const LINE_HEIGHT = BODY.size * LEADING
+const SUBTOTAL_HEIGHT = LINE_HEIGHT + 2 * PADDING
+const CONTENT_HEIGHT = PAGE.height - PAGE.top - PAGE.bottom
 /** Widths of the columns; the description has the rest. */
 const WIDTHS: Readonly<Partial<Record<InvoiceColumn, number>>> = {
   position: 28,
@@ -54,6 +56,7 @@ export function writeInvoicePdf(
     drawHead(canvas, presentation, logo)
     for (const section of presentation.sections) drawSection(canvas, presentation, section)
     if (presentation.sections.length === 0) drawParagraph(canvas, label(presentation, 'no_lines'))
+    canvas.reserve(endHeight(canvas, presentation))
     drawTaxes(canvas, presentation)
     drawTotals(canvas, presentation)
     drawNotes(canvas, presentation)
@@ -129,25 +132,55 @@ function placedColumns(columns: readonly ColumnText[]): readonly PlacedColumn[] 
 function drawSection(canvas: Canvas, presentation: Presentation, section: Section): void {
   const columns = placedColumns(presentation.columns)
   const header = { cells: columns.map(({ label: text }) => text), style: LABEL }
-  // A title never stands at the end of a page without a line.
-  canvas.reserve(HEADING.size * LEADING + 5 * LINE_HEIGHT)
+  const whole = sectionHeight(canvas, columns, section)
+  // On one page; a longer table, and the one below the head, begin with at least one line.
+  const isFirst = section === presentation.sections[0]
+  const isWhole = !isFirst && whole <= CONTENT_HEIGHT
+  canvas.reserve(isWhole ? whole : HEADING.size * LEADING + 5 * LINE_HEIGHT)
   canvas.text(section.title, { start: 0, y: canvas.y, width: CONTENT_WIDTH }, HEADING)
   canvas.y += canvas.heightOf(section.title, CONTENT_WIDTH, HEADING) + 3
   drawRow(canvas, columns, header.cells, header.style, SHADE)
-  for (const { cells } of section.lines) {
+  for (const [index, { cells }] of section.lines.entries()) {
     const texts = cells.map(({ text }) => text)
-    if (canvas.reserve(rowHeight(canvas, columns, texts))) {
+    // The subtotal stands below a line.
+    const below = index === section.lines.length - 1 ? SUBTOTAL_HEIGHT : 0
+    if (canvas.reserve(rowHeight(canvas, columns, texts) + below)) {
       drawRow(canvas, columns, header.cells, header.style, SHADE)
     }
     drawRow(canvas, columns, texts, BODY)
   }
-  canvas.reserve(LINE_HEIGHT + 2 * PADDING)
   const width = CONTENT_WIDTH - 100
   const y = canvas.y + PADDING
   canvas.text(label(presentation, 'subtotal'), { start: PADDING, y, width }, STRONG)
   const end = { start: width, y, width: 100 - PADDING }
   canvas.text(section.total, end, { ...STRONG, align: 'end' })
   canvas.y = y + LINE_HEIGHT + GAP
+}
+
+/** Infinite for a table that is longer than a page. */
+function sectionHeight(
+  canvas: Canvas,
+  columns: readonly PlacedColumn[],
+  { title, lines }: Section,
+): number {
+  if (lines.length * LINE_HEIGHT > CONTENT_HEIGHT) return Number.POSITIVE_INFINITY
+  const header = columns.map(({ label: text }) => text)
+  const head = canvas.heightOf(title, CONTENT_WIDTH, HEADING) + 3
+  let height = head + rowHeight(canvas, columns, header, LABEL) + SUBTOTAL_HEIGHT
+  for (const { cells } of lines) {
+    const texts = cells.map(({ text }) => text)
+    height += rowHeight(canvas, columns, texts)
+  }
+  return height
+}
+
+/** Height of taxes, totals and notes, which are on one page unless they need more. */
+function endHeight(canvas: Canvas, { taxes, totals, notes }: Presentation): number {
+  const ofTaxes = HEADING.size * LEADING + 3 + taxes.length * (LINE_HEIGHT + 2 * PADDING) + GAP
+  const ofTotals = totals.length * (TOTAL.size * LEADING + PADDING) + PADDING + GAP
+  const ofNotes = notes.map((note) => canvas.heightOf(note, CONTENT_WIDTH, BODY) + PADDING)
+  const all = ofNotes.reduce((total, height) => total + height, ofTaxes + ofTotals)
+  return all <= CONTENT_HEIGHT ? all : 0
 }
 
 type RowStyle = typeof BODY | typeof LABEL

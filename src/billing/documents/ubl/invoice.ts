@@ -40,16 +40,9 @@ interface Ubl {
 export function ublPieces(source: InvoiceSource): Iterable<string> {
   const { currencyCode } = source.settings
   const view = withLine(viewOf(source, Math.min(DIGITS_MAX, currencyDigits(currencyCode))))
-  const missing: string[] = []
-  const currency = currencyName(currencyCode)
-  if (currency === null) missing.push('rating.currencyCode')
-  const parties = partiesOf(view, missing)
-  if (missing.length > 0) {
-    throw new EInvoiceError(`EN 16931 needs data that is missing: ${missing.join(', ')}`, missing)
-  }
-  refuseInexpressible(view)
+  const { currency, parties } = checked(view)
   const isCredit = source.kind === 'credit_note'
-  const ubl: Ubl = { view, isCredit, currency: currency ?? '' }
+  const ubl: Ubl = { view, isCredit, currency }
   return ublDocument(isCredit ? 'CreditNote' : 'Invoice', children(ubl, parties))
 }
 
@@ -70,6 +63,32 @@ function* children(ubl: Ubl, parties: UblParties): Generator<Xml> {
     if (isAllowance(line)) continue
     number += 1
     yield lineXml(ubl, line, number)
+  }
+}
+
+function checked(view: InvoiceView): { currency: string; parties: UblParties } {
+  const missing: string[] = []
+  const currency = currencyName(view.source.settings.currencyCode)
+  if (currency === null) missing.push('rating.currencyCode')
+  const parties = partiesOf(view, missing)
+  if (view.groups.some(({ vat, taxes }) => vat === null && taxes.length === 0)) {
+    missing.push('invoices.untaxed')
+  }
+  if (missing.length > 0) {
+    throw new EInvoiceError(`EN 16931 needs data that is missing: ${missing.join(', ')}`, missing)
+  }
+  refuseInexpressible(view)
+  return { currency: currency ?? '', parties }
+}
+
+/** Why no e-invoice can be made of an invoice; null if one can. */
+export function whyNoEInvoice(view: InvoiceView): string | null {
+  try {
+    checked(withLine(view))
+    return null
+  } catch (error) {
+    if (error instanceof EInvoiceError) return error.message
+    throw error
   }
 }
 

@@ -3,7 +3,7 @@
  */
 
 import { describe, expect, it } from 'vitest'
-import { DEMO_ENTITIES, seedDemoCatalogue } from '../../../../src/catalog/demo.ts'
+import { DEMO_ENTITIES, seedDemoCatalogue, seedDemoSettings } from '../../../../src/catalog/demo.ts'
 import { type Fields, useApiServer } from '../../../support/admin/entities/api/api-server.ts'
 import { DEMO_BY } from '../../../support/catalog/store.ts'
 
@@ -24,6 +24,7 @@ describe('each entity of the demo', () => {
   it('is created by the API with the same fields as by the seed', async () => {
     const { catalog } = world.stores()
     await seedDemoCatalogue(catalog, DEMO_BY)
+    await seedDemoSettings(catalog, DEMO_BY)
     const seeded = []
     for (const { collection, document } of DEMO_ENTITIES) {
       const { key, name, sid, aid, type } = document

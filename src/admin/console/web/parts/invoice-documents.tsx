@@ -1,17 +1,24 @@
 /** The documents of an invoice as links: the browser saves the file. */
 import { t } from '../words/words.ts'
 
-const FORMATS = ['pdf', 'html', 'json', 'ubl'] as const
+const FORMATS = ['pdf', 'html', 'json'] as const
 
 interface Numbered {
   readonly aid: string
   readonly iid: string
 }
 
-export function InvoiceDocuments(invoice: Numbered) {
+interface Offered extends Numbered {
+  /** Why no e-invoice can be made; null if one can. It is offered only where that is known. */
+  readonly eInvoiceRefused?: string | null | undefined
+}
+
+export function InvoiceDocuments({ aid, iid, eInvoiceRefused }: Offered) {
+  const invoice = { aid, iid }
+  const formats = eInvoiceRefused === null ? ([...FORMATS, 'ubl'] as const) : FORMATS
   return (
     <span class="documents">
-      {FORMATS.map((format) => (
+      {formats.map((format) => (
         <a
           key={format}
           href={documentAddress(invoice, { format })}
@@ -20,6 +27,7 @@ export function InvoiceDocuments(invoice: Numbered) {
           {format.toUpperCase()}
         </a>
       ))}
+      {eInvoiceRefused && <span class="muted">UBL: {eInvoiceRefused}</span>}
     </span>
   )
 }

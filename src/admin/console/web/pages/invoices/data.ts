@@ -74,6 +74,8 @@ export interface Invoice {
   readonly totals: Readonly<
     Record<'before_tax' | 'tax' | 'after_tax' | 'rounding' | 'payable', DecimalText>
   >
+  /** Why no e-invoice can be made; null if one can. */
+  readonly e_invoice_refused: string | null
 }
 
 export async function readInvoice(aid: string, iid: string, signal: AbortSignal): Promise<Invoice> {

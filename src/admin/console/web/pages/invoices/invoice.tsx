@@ -20,12 +20,13 @@ export function Invoice({ aid, iid }: InvoiceProps) {
   const pdf = documentAddress({ aid, iid }, { format: 'pdf', inline: '1' })
   // Without the small pictures of the pages in Chromium.
   const viewed = `${pdf}#navpanes=0&view=FitH`
-  const isNote = reading.state.value.data?.type === 'credit_note'
+  const { type, e_invoice_refused: refused } = reading.state.value.data ?? {}
+  const isNote = type === 'credit_note'
   return (
     <section class="invoice stack" aria-labelledby="invoice">
       <header class="section-header">
         <h2 id="invoice">{t(isNote ? 'invoices.creditNote' : 'invoices.title', { iid })}</h2>
-        <InvoiceDocuments aid={aid} iid={iid} />
+        <InvoiceDocuments aid={aid} iid={iid} eInvoiceRefused={refused} />
         <a href={link('payments', { aid })}>{t('invoices.payments')}</a>
       </header>
       <div class="beside">
