@@ -56,7 +56,7 @@ describe.skipIf(CHROMIUM === undefined)('a report', () => {
     await button(page, 'Run').click()
     const rows = page.getByRole('group', { name: 'Rows of bills_by_account' })
     await rows.getByRole('row', { name: `${billing().aid} 30` }).waitFor()
-    await page.getByRole('img', { name: /^Amount by Account: 2 values/ }).waitFor()
+    await page.getByRole('img', { name: /^Amount by Account: 2 bars/ }).waitFor()
     await expectAccessible(page)
     const [csv] = await Promise.all([
       page.waitForResponse((response) => response.url().endsWith('/api/report')),

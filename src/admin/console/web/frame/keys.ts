@@ -56,7 +56,7 @@ export function startKeys(): void {
 /** Null for keys that belong to a field, a dialog or the browser. */
 function nameOf(event: KeyboardEvent): string | null {
   const { key, ctrlKey, metaKey, altKey, target, defaultPrevented } = event
-  if (defaultPrevented || altKey || document.querySelector('dialog[open]') !== null) return null
+  if (defaultPrevented || altKey || document.querySelector('dialog:modal') !== null) return null
   if (ctrlKey || metaKey) return `Control+${key.toLowerCase()}`
   const isField =
     target instanceof HTMLElement && target.closest('input, textarea, select') !== null

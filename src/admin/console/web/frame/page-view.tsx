@@ -45,7 +45,7 @@ export function PageView() {
 /** After navigation the keyboard continues at the begin of the new page. */
 function focusHeading(): void {
   scrollToEntry()
-  if (document.querySelector('dialog[open]') !== null) return
+  if (document.querySelector('dialog:modal') !== null) return
   // A page may come after its reader has begun to type.
   if (document.activeElement?.matches('input, select, textarea')) return
   const heading = document.querySelector<HTMLElement>('main h1') ?? document.querySelector('main')

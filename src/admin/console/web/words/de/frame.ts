@@ -74,6 +74,7 @@ export const FRAME: Readonly<Record<keyof typeof EN, string>> = {
   'table.previous': 'Vorherige Seite',
 
   'time.header': '{title} ({zone})',
+  'time.open': 'ohne Ende',
   'zone.next': 'Zeiten in einer anderen Zone zeigen',
   'zone.node': 'Knoten: {zone}',
   'zone.utc': 'UTC',

@@ -72,6 +72,7 @@ export const FRAME = {
   'table.previous': 'Previous page',
 
   'time.header': '{title} ({zone})',
+  'time.open': 'no end',
   'zone.next': 'Show times in another zone',
   'zone.node': 'Node: {zone}',
   'zone.utc': 'UTC',
