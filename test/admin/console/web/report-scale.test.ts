@@ -1,6 +1,10 @@
 import { describe, expect, it } from 'vitest'
 import type { DecimalText } from '../../../../src/admin/console/web/api/figures.ts'
-import { barsOf, categoriesOf, labelsOf } from '../../../../src/admin/console/web/pages/reports/scale.ts'
+import {
+  barsOf,
+  categoriesOf,
+  labelsOf,
+} from '../../../../src/admin/console/web/pages/reports/scale.ts'
 
 const SIZE = { width: 100, height: 60 }
 const decimal = (text: string) => text as DecimalText

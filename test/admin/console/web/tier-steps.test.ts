@@ -49,7 +49,6 @@ describe('the scale', () => {
     expect(placeOf(150, scale)).toBe(0.5)
     expect(placeOf(300, { ...scale, isLog: true })).toBe(1)
   })
-
 })
 
 describe('the points of a total', () => {

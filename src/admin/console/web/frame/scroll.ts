@@ -29,6 +29,16 @@ export function scrollToEntry(): void {
   if (top > 0) restore(top)
 }
 
+/** Focuses a panel and has its row in view, over which it may lie in a narrow window. */
+export function showBeside(panelSelector: string, rowSelector: string): void {
+  const [panel, row] = [panelSelector, rowSelector].map((each) => document.querySelector(each))
+  panel?.querySelector('h2')?.focus({ preventScroll: true })
+  if (!panel || !row) return
+  row.scrollIntoView({ block: 'nearest' })
+  const [over, under] = [panel.getBoundingClientRect(), row.getBoundingClientRect()]
+  if (over.left < under.right) window.scrollBy(0, Math.max(0, under.bottom - over.top))
+}
+
 /** Entries of links that were followed have no state yet. */
 function entryKey(): string | null {
   const state: unknown = window.history.state

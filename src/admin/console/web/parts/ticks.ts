@@ -9,12 +9,12 @@ export function ticksBetween(from: number, to: number): readonly number[] {
   if (!(least > 0)) return [0]
   const power = Math.floor(Math.log10(least))
   const factor = [1, 2, 5, 10].find((each) => each * 10 ** power >= least) ?? 10
-  const valueOf = (index: number) => {
+  const valueAt = (index: number) => {
     return power < 0 ? (index * factor) / 10 ** -power : index * factor * 10 ** power
   }
-  const first = Math.ceil(from / valueOf(1))
-  const count = Math.floor(to / valueOf(1)) - first + 1
-  return Array.from({ length: count }, (_, index) => valueOf(first + index) + 0)
+  const first = Math.ceil(from / valueAt(1))
+  const count = Math.floor(to / valueAt(1)) - first + 1
+  return Array.from({ length: count }, (_, index) => valueAt(first + index) + 0)
 }
 
 /** Powers of ten for a logarithmic axis. */

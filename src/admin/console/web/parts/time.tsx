@@ -88,7 +88,7 @@ export function Time({ value, precision = 'minute' }: TimeProps) {
 
 /** A value of a document: an instant is shown as a time, any other text as it is. */
 export function ValueText({ text }: { readonly text: string }) {
-  return isInstant(text) ? <Time value={text} precision="second" /> : <>{text}</>
+  return isInstant(text) ? <Time value={text} precision="second" /> : text
 }
 
 /** For headers of columns with times: «Time (Europe/Berlin)». */

@@ -65,7 +65,9 @@ function Value({ value }: { readonly value: unknown }) {
   if (typeof value === 'object' && value !== null && 'sec' in value) {
     return <Time value={isoOf(value)} />
   }
-  return <ValueText text={Array.isArray(value) ? value.map(leafText).join(', ') : leafText(value)} />
+  return (
+    <ValueText text={Array.isArray(value) ? value.map(leafText).join(', ') : leafText(value)} />
+  )
 }
 
 function Prices({ plan, terms }: { readonly plan: string; readonly terms: TermsAt }) {

@@ -176,7 +176,11 @@ function AmountAxis({ top, title, isAtEnd = false }: AmountAxisProps) {
           </g>
         )
       })}
-      <text x={isAtEnd ? WIDTH + MARGIN.side : -MARGIN.side} y={-14} text-anchor={isAtEnd ? 'end' : 'start'}>
+      <text
+        x={isAtEnd ? WIDTH + MARGIN.side : -MARGIN.side}
+        y={-14}
+        text-anchor={isAtEnd ? 'end' : 'start'}
+      >
         {moneyHeader(title)}
       </text>
     </>
