@@ -137,6 +137,10 @@ describe.skipIf(CHROMIUM === undefined)('a customer', () => {
     async (width) => {
       const page = await visit({ viewport: { width, height: 420 } })
       const why = page.getByRole('button', { name: 'Why call 0.42' })
+      await why.waitFor()
+      // The parts above move the lines while they are read.
+      const busy = page.locator('main :is(.skeleton, [aria-busy="true"])')
+      await expect.poll(() => busy.count()).toBe(0)
       await why.click()
       const heading = page.locator('h2:focus')
       expect(await heading.textContent()).toBe('Why call 0.42')

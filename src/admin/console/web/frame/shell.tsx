@@ -26,8 +26,8 @@ export function Shell() {
         <Menu />
         <Search />
         <Tools />
+        <TestClock />
       </header>
-      <TestClock />
       <OfflineBanner />
       <main id="content" tabIndex={-1}>
         <PageView />
