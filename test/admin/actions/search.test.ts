@@ -24,7 +24,9 @@ describe('search', () => {
     async (q) => {
       const more = { type: 'subscriber', rev: 1, from: new Date(0), to: new Date('2170-01-01') }
       const ada = { ...more, aid: 22, sid: 221, msisdn: '447700900001' }
-      await api.catalog().subscribers.replaceOne({ sid: 221 } as object, ada as never, { upsert: true })
+      await api
+        .catalog()
+        .subscribers.replaceOne({ sid: 221 } as object, ada as never, { upsert: true })
       const { details } = await api.ask('search', { q })
       expect(details).toMatchObject([{ field: 'msisdn', sid: 221 }])
     },

@@ -149,7 +149,7 @@ describe.skipIf(CHROMIUM === undefined)('a customer', () => {
         const title = await heading.boundingBox()
         if (row === null || title === null) return false
         const isCovered = title.x < row.x + row.width && title.y < row.y + row.height
-        const isInside = [row, title].every(({ y, height }) => y >= 0 && y + height <= 420)
+        const isInside = [row, title].every(({ y, height }) => y > -1 && y + height <= 420)
         return isInside && !isCovered
       }
       await expect.poll(isInView).toBe(true)

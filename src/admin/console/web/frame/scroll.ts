@@ -29,14 +29,13 @@ export function scrollToEntry(): void {
   if (top > 0) restore(top)
 }
 
-/** Focuses a panel and has its row in view, over which it may lie in a narrow window. */
+/** Focuses a panel and has its row in view: above it if it lies over the rows. */
 export function showBeside(panelSelector: string, rowSelector: string): void {
   const [panel, row] = [panelSelector, rowSelector].map((each) => document.querySelector(each))
   panel?.querySelector('h2')?.focus({ preventScroll: true })
   if (!panel || !row) return
-  row.scrollIntoView({ block: 'nearest' })
-  const [over, under] = [panel.getBoundingClientRect(), row.getBoundingClientRect()]
-  if (over.left < under.right) window.scrollBy(0, Math.max(0, under.bottom - over.top))
+  const isOver = panel.getBoundingClientRect().left < row.getBoundingClientRect().right
+  row.scrollIntoView({ block: isOver ? 'start' : 'nearest' })
 }
 
 /** Entries of links that were followed have no state yet. */
