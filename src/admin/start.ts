@@ -163,7 +163,7 @@ function openAuth(options: Omit<AuthOptions, 'validityClock'>): Auth {
   const real = realTimeOf(clock)
   // The commands create users in real time.
   const validityClock = { nowMs: () => Math.max(clock.nowMs(), real.nowMs()) }
-  return createAuth({ ...options, clock: real, validityClock })
+  return createAuth({ ...options, clock: real, installationClock: clock, validityClock })
 }
 
 /** A test clock beside a gateway that moves real money. */

@@ -2,6 +2,7 @@
 import { Type } from '@sinclair/typebox'
 import { choice, closed, integer, listOf, text } from '../../catalog/entities/json-schema.ts'
 import type { Fields } from '../../domain/fields.ts'
+import { normalizeNumber } from '../../rating/identify.ts'
 import { NOT_DELETED } from '../entities/actions/revisions.ts'
 import { DEFINITIONS } from '../entities/definitions/collections.ts'
 import { ActionError } from '../entities/errors.ts'
@@ -75,7 +76,7 @@ export const search = action({
     },
   },
   async run({ q }, call) {
-    const conditions = conditionsOf(q)
+    const conditions = conditionsOf(q, call.config.rating.countryPrefix)
     const searched = [...new Set(conditions.map(({ field }) => field))]
     const customers = await customersOf(call)
     const found = new Map<string, Found>()
@@ -106,11 +107,11 @@ interface Found extends Condition {
 }
 
 /** Exact numbers first. Throws `ActionError` for a text that cannot be searched. */
-function conditionsOf(sent: string): readonly Condition[] {
+function conditionsOf(sent: string, countryPrefix: string): readonly Condition[] {
   const q = sent.trim().normalize('NFC')
   if (q === '') throw new ActionError('Field q must not be empty')
   if (/^\+?[\d\s.-]+$/.test(q)) {
-    const conditions = numberConditions(q)
+    const conditions = numberConditions(q, countryPrefix)
     if (conditions.length > 0) return conditions
   }
   if ([...q].length < PREFIX_LENGTH_MIN) {
@@ -119,7 +120,7 @@ function conditionsOf(sent: string): readonly Condition[] {
   return NAMES.flatMap((field) => COLLECTIONS.map((each) => prefixCondition(each, field, q)))
 }
 
-function numberConditions(q: string): readonly Condition[] {
+function numberConditions(q: string, countryPrefix: string): readonly Condition[] {
   const digits = q.replace(/\D/g, '')
   if (digits === '') return []
   const number = /^\d{1,15}$/.test(q) ? Number(q) : 0
@@ -130,8 +131,9 @@ function numberConditions(q: string): readonly Condition[] {
           { ...exact('subscribers', 'sid', number), number },
           { ...exact('accounts', 'aid', number), number },
         ]
-  // Stored with or without the plus sign.
-  const phones = { $in: [...new Set([q, digits, `+${digits}`])] }
+  // Stored with or without the plus sign; a national number with its country.
+  const full = normalizeNumber(q.startsWith('+') ? `+${digits}` : digits, countryPrefix)
+  const phones = { $in: [...new Set([q, digits, `+${digits}`, full, `+${full}`])] }
   return [...owners, exact('subscribers', 'msisdn', phones), exact('subscribers', 'imsi', digits)]
 }
 

@@ -15,6 +15,8 @@ export interface AuthDeps {
   readonly audit: Audit
   /** The real time. */
   readonly clock: Clock
-  readonly config: Pick<Config, 'admin' | 'secrets' | 'data' | 'rating'>
+  /** To be shown to users; `clock` by default. */
+  readonly installationClock?: Clock
+  readonly config: Pick<Config, 'admin' | 'secrets' | 'data' | 'rating' | 'clock'>
   readonly log: Pick<Logger, 'info' | 'warn' | 'error'>
 }

@@ -25,7 +25,9 @@ export interface SessionRouteDeps extends AuthDeps {
   readonly addressOf?: (request: FastifyRequest) => string
 }
 
-export interface RouteDeps extends LoginDeps, Required<SessionRouteDeps> {
+export interface RouteDeps
+  extends LoginDeps,
+    Required<Omit<SessionRouteDeps, 'installationClock'>> {
   readonly protocols: LoginProtocols
   readonly loggedIn: SessionCheck
 }

@@ -1,6 +1,7 @@
 /** `/auth/login`, `/auth/logout`, `/auth/options`, `/auth/password`. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { currencyName } from '../../billing/currency.ts'
+import { offsetMs } from '../../runtime/clock.ts'
 import { errorHandler } from '../entities/answer.ts'
 import { CODE } from '../entities/errors.ts'
 import { registerBodies } from '../entities/requests/body.ts'
@@ -177,11 +178,23 @@ async function openView(deps: RouteDeps) {
 }
 
 /** The actions that the user may do, and in what the node counts time and money. */
-async function grantsAndUnits({ settings, config }: RouteDeps, user: Grantee) {
+async function grantsAndUnits(deps: RouteDeps, user: Grantee) {
+  const { settings, config } = deps
   return {
     time_zone: config.rating.timeZone,
+    clock: clockView(deps),
     actions: grantedActions(await settings.get(PERMISSIONS), user),
     currency: currencyName(config.rating.currencyCode),
+  }
+}
+
+/** Null for a clock that shows the real time. */
+function clockView({ config, installationClock }: RouteDeps) {
+  if (installationClock?.ahead === undefined) return null
+  return {
+    now: new Date(installationClock.nowMs()).toISOString(),
+    ahead_ms: offsetMs(installationClock.ahead),
+    test: config.clock.test,
   }
 }
 

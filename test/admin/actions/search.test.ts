@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { search } from '../../../src/admin/actions/search.ts'
 import { useActionServer } from '../../support/admin/actions/action-server.ts'
 
-const api = useActionServer([search])
+const api = useActionServer([search], { TOLLGATE_RATING_COUNTRY_PREFIX: '44' })
 
 describe('search', () => {
   it('finds names of any length, also if they were stored before the index', async () => {
@@ -17,6 +17,23 @@ describe('search', () => {
     expect(indexes.map(({ name }) => name)).toContain('lastname_1')
     const { details } = await api.ask('search', { q: 'wolfexx' })
     expect(details).toMatchObject([{ field: 'lastname', sid: 211 }])
+  })
+
+  it.each(['07700900001', '07700 900-001', '7700900001', '+44 7700 900001', '447700900001'])(
+    'finds a national number by the country prefix of the installation: %s',
+    async (q) => {
+      const more = { type: 'subscriber', rev: 1, from: new Date(0), to: new Date('2170-01-01') }
+      const ada = { ...more, aid: 22, sid: 221, msisdn: '447700900001' }
+      await api
+        .catalog()
+        .subscribers.replaceOne({ sid: 221 } as object, ada as never, { upsert: true })
+      const { details } = await api.ask('search', { q })
+      expect(details).toMatchObject([{ field: 'msisdn', sid: 221 }])
+    },
+  )
+
+  it('takes a number with + for an international one', async () => {
+    expect((await api.ask('search', { q: '+7700900001' })).details).toEqual([])
   })
 
   it('reads no more of the store than its index ranges', async () => {

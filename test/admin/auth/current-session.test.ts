@@ -1,6 +1,7 @@
 /** `GET /auth/login`: the user, the end of the session, and what the user may do. */
 import { describe, expect, it } from 'vitest'
 import { loadConfig } from '../../../src/config/load.ts'
+import { clockWith, createOffset } from '../../../src/runtime/clock.ts'
 import {
   addUser,
   BEGIN_MS,
@@ -76,6 +77,20 @@ describe('the current session', () => {
     const world = auth.server({ deps: { config } })
     const { body } = await who(world, await cookieOf(world))
     expect(body.details).toMatchObject({ currency })
+  })
+
+  it('says which clock the installation has, if it is not the real one', async () => {
+    await addUser(auth.catalog())
+    const config = loadConfig({ env: { TOLLGATE_CLOCK_TEST: 'true' } })
+    const aheadMs = -30 * 24 * 60 * MINUTE_MS
+    const offset = createOffset(aheadMs)
+    const tested = auth.server({
+      deps: { config, installationClock: clockWith(offset, { nowMs: () => BEGIN_MS }) },
+    })
+    const clock = { now: new Date(BEGIN_MS + aheadMs).toISOString(), ahead_ms: aheadMs, test: true }
+    expect((await who(tested, await cookieOf(tested))).body.details).toMatchObject({ clock })
+    const real = auth.server()
+    expect((await who(real, await cookieOf(real))).body.details).toMatchObject({ clock: null })
   })
 
   it('permits nothing before the password is changed', async () => {

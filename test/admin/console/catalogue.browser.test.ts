@@ -98,6 +98,25 @@ describe.skipIf(CHROMIUM === undefined)('a price that is raised from a date', ()
     await page.getByText('at 121 · tier 2: 0.05 for each 1 · total 1.25').waitFor()
   })
 
+  it('has axes with values, and a further tier begins where the last one ends', async () => {
+    await createRate('TIERED', 0.01, 0.02)
+    const page = await open('#/catalogue/rates/TIERED')
+    const plot = page.locator('.tier-plot svg')
+    await page.locator('.plot-total').waitFor()
+    const texts = await plot.locator('text').allTextContents()
+    expect(texts).toEqual(expect.arrayContaining(['units of call', 'Price of a unit', 'Total']))
+    expect(texts).toEqual(expect.arrayContaining(['150', '0.02', '2']))
+    await edit(page)
+    await page.getByLabel('to of tier 2').fill('600')
+    await button(page, 'Add a tier').click()
+    const focused = () => page.evaluate(() => document.activeElement?.getAttribute('aria-label'))
+    await expect.poll(focused).toBe('from of tier 3')
+    expect(await page.getByLabel('to of tier 2').inputValue()).toBe('600')
+    expect(await page.getByLabel('from of tier 3').inputValue()).toBe('600')
+    expect(await page.getByLabel('to of tier 3').inputValue()).toBe('UNLIMITED')
+    expect(await page.locator('small code').first().textContent()).not.toContain('`')
+  })
+
   it('is compared with the revision before it, field by field', async () => {
     await createRate('COMPARED', 0.01, 0.02)
     const update = { from: '2026-06-01', description: 'dearer' }

@@ -132,6 +132,33 @@ describe.skipIf(CHROMIUM === undefined)('a customer', () => {
     expect(await page.locator('h2:focus').textContent()).toBe('Why call 0.42')
   })
 
+  it.each([1280, 700])(
+    'says why in view of the line, until Esc, at a width of %d',
+    async (width) => {
+      const page = await visit({ viewport: { width, height: 420 } })
+      const why = page.getByRole('button', { name: 'Why call 0.42' })
+      await why.waitFor()
+      // The parts above move the lines while they are read.
+      const busy = page.locator('main :is(.skeleton, [aria-busy="true"])')
+      await expect.poll(() => busy.count()).toBe(0)
+      await why.click()
+      const heading = page.locator('h2:focus')
+      expect(await heading.textContent()).toBe('Why call 0.42')
+      const isInView = async () => {
+        const row = await page.locator('tr[aria-current]').boundingBox()
+        const title = await heading.boundingBox()
+        if (row === null || title === null) return false
+        const isCovered = title.x < row.x + row.width && title.y < row.y + row.height
+        const isInside = [row, title].every(({ y, height }) => y > -1 && y + height <= 420)
+        return isInside && !isCovered
+      }
+      await expect.poll(isInView).toBe(true)
+      await page.keyboard.press('Escape')
+      await page.locator('.why-sentence').waitFor({ state: 'detached' })
+      expect(await why.evaluate((each) => each === document.activeElement)).toBe(true)
+    },
+  )
+
   it('shows what was valid on a day', async () => {
     const page = await visit()
     await page.getByLabel(/As of/).fill('2026-03-03')

@@ -68,6 +68,15 @@ describe.skipIf(CHROMIUM === undefined)('a billing cycle', () => {
     const shown = page.getByRole('region', { name: `Cycle ${key}` })
     await shown.getByText('confirmed', { exact: true }).waitFor()
     expect(await statusOf(key)).toBe('confirmed')
+    await page.goto(`${visits.scene().url}#/catalogue/plans/FLAT`)
+    // Its price goes on after the cycle, but began before.
+    await button(page, 'Edit').waitFor()
+    expect(await button(page, 'Edit').getAttribute('aria-disabled')).toBe('false')
+    const begin = button(page, 'Move begin…')
+    expect(await begin.getAttribute('aria-disabled')).toBe('true')
+    expect(await begin.getAttribute('title')).toContain(
+      'began before the end of the last confirmed',
+    )
   })
 
   it('is run, run again and reset by keyboard alone, and a reader may only look', async () => {

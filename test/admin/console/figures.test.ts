@@ -2,7 +2,26 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { refusalOf } from '../../../src/admin/console/web/api/errors.ts'
-import { exactDecimal, parseExactly } from '../../../src/admin/console/web/api/figures.ts'
+import {
+  type DecimalText,
+  exactDecimal,
+  parseExactly,
+  sumOf,
+} from '../../../src/admin/console/web/api/figures.ts'
+
+describe('a sum', () => {
+  const sum = (...figures: readonly (number | string)[]) => sumOf(figures as DecimalText[])
+
+  it.each([
+    [['0.1', '0.2'], '0.3'],
+    [[1, 2], 3],
+    [['-0.05', '0.05'], 0],
+    [['12345678901234567890.000000000001', '0.1'], '12345678901234567890.100000000001'],
+    [['-1.5', 1], '-0.5'],
+    [[9007199254740991, 9], '9007199254741000'],
+    [['1.50'], '1.5'],
+  ])('of %j is %s', (figures, expected) => expect(sum(...figures)).toBe(expected))
+})
 
 describe('numbers of an answer', () => {
   // Node 20 hides the source text of numbers: frame.browser.test.ts has more digits.

@@ -151,6 +151,44 @@ describe.skipIf(CHROMIUM === undefined)('the keyboard alone', () => {
   })
 })
 
+describe.skipIf(CHROMIUM === undefined)('the frame', () => {
+  it('opens and closes the calls by x, beside a page that stays in use', async () => {
+    const { page } = await visitPage()
+    await page.keyboard.press('x')
+    const drawer = page.getByRole('dialog', { name: 'Calls of this page' })
+    await drawer.waitFor()
+    expect(await axeViolations(page)).toEqual([])
+    await page.keyboard.press('g')
+    await page.keyboard.press('s')
+    await page.getByRole('heading', { name: 'Sessions and peers' }).waitFor()
+    expect(await drawer.count()).toBe(1)
+    await page.keyboard.press('x')
+    await drawer.waitFor({ state: 'detached' })
+    await page.keyboard.press('x')
+    await drawer.waitFor()
+    await page.keyboard.press('Escape')
+    await drawer.waitFor({ state: 'detached' })
+  })
+
+  it('names a test clock with its time, and the pages that do not follow it', async () => {
+    const { page } = await visitPage()
+    const shown = page.getByText(/^Test clock: /)
+    await page.getByRole('heading', { name: 'Overview' }).waitFor()
+    expect(await shown.count()).toBe(0)
+    await page.route('**/auth/login', async (route) => {
+      const response = await route.fetch()
+      const answer = await response.json()
+      const clock = { now: '2031-04-01T05:45:00.000Z', ahead_ms: 1, test: true }
+      await route.fulfill({ json: { ...answer, details: { ...answer.details, clock } } })
+    })
+    await page.reload()
+    await shown.waitFor()
+    expect(await shown.textContent()).toBe('Test clock: 1 Apr 2031, 14:45')
+    await page.getByText('in real time, not in that of the test clock').waitFor()
+    expect(await axeViolations(page)).toEqual([])
+  })
+})
+
 describe.skipIf(CHROMIUM === undefined)('the search', () => {
   it('says which fields it has searched if nothing is found', async () => {
     const visit = await visitPage()
@@ -238,9 +276,9 @@ describe.skipIf(CHROMIUM === undefined)('a page', () => {
   it('needs no correct clock in the browser', async () => {
     const wrong = 'const { now } = Date; Date.now = () => now() - 9e8'
     const { page } = await visitPage({ initScript: wrong })
-    await page.getByText(/^live · [0-3] sec ago/).waitFor()
+    await page.getByText(/^live · [0-3] secs? ago/).waitFor()
     await openSessions(page)
-    await page.getByText(/^[0-3] sec ago/).waitFor()
+    await page.getByText(/^[0-3] secs? ago/).waitFor()
   })
 })
 

@@ -56,7 +56,7 @@ describe.skipIf(CHROMIUM === undefined)('a report', () => {
     await button(page, 'Run').click()
     const rows = page.getByRole('group', { name: 'Rows of bills_by_account' })
     await rows.getByRole('row', { name: `${billing().aid} 30` }).waitFor()
-    await page.getByRole('img', { name: /^Amount by Account: 2 values/ }).waitFor()
+    await page.getByRole('img', { name: /^Amount by Account: 2 bars/ }).waitFor()
     await expectAccessible(page)
     const [csv] = await Promise.all([
       page.waitForResponse((response) => response.url().endsWith('/api/report')),
@@ -75,6 +75,46 @@ describe.skipIf(CHROMIUM === undefined)('a report', () => {
     await button(page, 'Delete').click()
     await page.getByText('Choose a report.').waitFor()
     expect((await visits.scene().api('api/reports', {}))['details']).toEqual([])
+  })
+
+  it('has one bar for each category, and values at its axes', async () => {
+    const { sid } = visits.scene()
+    const at = (hour: number) => new Date(Date.UTC(2026, 2, 1, hour))
+    const line = (hour: number, arate_key: string, aprice: number) => {
+      const stamp = `chart-${hour}`
+      return {
+        stamp,
+        sid,
+        aid: 990,
+        type: 'realtime',
+        usaget: 'call',
+        arate_key,
+        aprice,
+        urt: at(hour),
+      }
+    }
+    const lines = [line(1, 'SMS', 0.1), line(2, 'CALL', -1), line(3, 'SMS', 0.2)]
+    await visits.scene().catalog.lines.insertMany(lines as never)
+    await create({
+      key: 'rates_by_hour',
+      entity: 'usage',
+      columns: [
+        { field_name: 'arate_key', key: 'rate', label: 'Rate', op: 'group' },
+        { field_name: 'urt', key: 'time', label: 'Time', op: 'group' },
+        { field_name: 'aprice', key: 'price', label: 'Price', op: 'sum' },
+      ],
+      conditions: [{ field: 'aid', op: 'eq', value: 990 }],
+      sorts: [{ field: 'time', op: 1 }],
+    })
+    const page = await visits.visit({ hash: '#/reports?name=rates_by_hour&run=1' })
+    await page.getByRole('img', { name: /^Price by Rate: 2 bars/ }).waitFor()
+    const chart = page.locator('.report-chart')
+    expect(await chart.locator('rect title').allTextContents()).toEqual(['SMS: 0.3', 'CALL: -1'])
+    expect(await chart.locator('.category').allTextContents()).toEqual(['SMS', 'CALL'])
+    expect(await chart.locator('text').allTextContents()).toEqual(
+      expect.arrayContaining(['-1', '0.3', '-0.5', '0']),
+    )
+    await expectAccessible(page)
   })
 
   it('is run by keyboard alone; a reader sees which role it needs', async () => {

@@ -55,15 +55,18 @@ async function grantsOf(role: string): Promise<{ cookie: string; grants: Grants 
   return { cookie, grants: details.actions }
 }
 
-/** The controls of a page when all of its data are there. */
-async function controlsOf(page: Page, address: string): Promise<readonly Control[]> {
+/** Goes to an address, and waits until all of its data are there. */
+async function show(page: Page, address: string): Promise<void> {
   const go = (hash: string) =>
     page.evaluate((wanted) => {
       window.location.hash = wanted
     }, hash)
   // Without it the former page would pass for this one until its script is loaded.
   await go('#/nothing')
-  await page.getByText('There is no page at this address.').waitFor()
+  await page
+    .locator('main > h1:only-child')
+    .getByText(/no page|keine Seite/)
+    .waitFor()
   await go(`#/${address}`)
   await page
     .waitForFunction(() => {
@@ -76,6 +79,10 @@ async function controlsOf(page: Page, address: string): Promise<readonly Control
       const shown = await page.locator('main').innerHTML()
       throw new Error(`${address} is not ready: ${error.message}: ${shown}`)
     })
+}
+
+/** The controls of the page. */
+function controlsOf(page: Page): Promise<readonly Control[]> {
   return page.locator('[data-action]').evaluateAll((controls) =>
     controls.map((control) => ({
       action: control.getAttribute('data-action') ?? '',
@@ -130,8 +137,23 @@ describe.skipIf(CHROMIUM === undefined)('each page', () => {
     const data = { collection: { min_debt: 5 } }
     await api('api/settings', { action: 'set', category: 'payments', data })
     await api('api/settings', { action: 'unset', category: 'payments' })
+    // Its records of the audit have a heading without a blank.
+    const update = { key: `REDUCED_${'RATE_'.repeat(12)}`, description: 'x', rate: 0.07 }
+    await api('billapi/taxes/create', { update: { ...update, from: '2026-01-01' } })
     const named = { name: 'crm', roles: ['read'] }
     await api('api/settings', { action: 'set', category: 'shared_secret', data: named })
+  })
+
+  it.each(['en-GB', 'de-DE'])('has no sideways scroll on 360 pixels, in %s', async (locale) => {
+    const viewport = { width: 360, height: 740 }
+    const page = await visits.visit({ hash: '#/overview', viewport, locale })
+    const wide: string[] = []
+    for (const address of Object.values(ADDRESSES).flatMap((of) => of(visits.scene()))) {
+      await show(page, address)
+      const width = await page.evaluate(() => document.documentElement.scrollWidth)
+      if (width > viewport.width) wide.push(`${address}: ${width}`)
+    }
+    expect(wide).toEqual([])
   })
 
   it.each(ROLES)('shows what the role permits: %s', async (role) => {
@@ -141,7 +163,8 @@ describe.skipIf(CHROMIUM === undefined)('each page', () => {
     const disabled = new Set<string>()
     let count = 0
     for (const address of Object.values(ADDRESSES).flatMap((of) => of(visits.scene()))) {
-      const controls = await controlsOf(page, address)
+      await show(page, address)
+      const controls = await controlsOf(page)
       count += controls.length
       for (const control of controls) {
         const fault = faultOf(control, grants)

@@ -198,6 +198,7 @@ export const NODE_ANSWERS: Readonly<Record<string, NodeAnswer>> = {
         absolute_end: '2026-03-01T22:00:00.000Z',
         actions: { 'accounts/get': { permitted: true, roles: ['read', 'admin'] } },
         time_zone: 'UTC',
+        clock: null,
         currency: 'EUR',
       },
       input: {},

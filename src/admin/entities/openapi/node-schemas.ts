@@ -111,6 +111,14 @@ export const NODE_SCHEMAS: Readonly<Record<string, Schema>> = {
         'By collection and action, such as `accounts/get`; `api/credit` is `/api/credit`.',
       ),
       time_zone: text('Time zone of the node (IANA): `rating.timeZone`.'),
+      clock: {
+        ...closed('The clock of the installation; null if it shows the real time.', {
+          now: text('Its time, ISO 8601.'),
+          ahead_ms: integer('Milliseconds ahead of the real time; negative if it is behind.'),
+          test: flag('Whether it may be moved: `clock.test`.'),
+        }),
+        type: ['object', 'null'],
+      },
       currency: {
         type: ['string', 'null'],
         description:

@@ -276,8 +276,12 @@ function storedParamSchema(definition: CollectionDefinition, field: string, para
   return docs?.stored ?? paramSchema(definition, field, { ...param, mandatory: true })
 }
 
+const BEGINS_LATER =
+  'Whether it begins at or after the end of the last confirmed cycle of its customer or, without ' +
+  'one, of all'
+
 /** `revision_info` in responses to reads. */
-export const REVISION_INFO: Schema = object('Actions that are allowed on the revision.', {
+export const REVISION_INFO: Schema = object('State of the revision, and what may be changed.', {
   status: {
     type: 'string',
     enum: ['active', 'future', 'expired'],
@@ -285,12 +289,15 @@ export const REVISION_INFO: Schema = object('Actions that are allowed on the rev
   },
   is_last: flag('Whether it is the last revision.'),
   early_expiration: flag('Whether the entity is closed: it ends within ten years.'),
-  updatable: flag('Whether `update` is allowed.'),
-  closeandnewable: flag('Whether `closeandnew` is allowed.'),
-  movable: flag('Whether `move` is allowed.'),
-  removable: flag('Whether `delete` is allowed.'),
-  movable_from: flag('Whether its start may be moved.'),
-  movable_to: flag('Whether its end may be moved.'),
+  updatable: flag(`${BEGINS_LATER}. \`update\` needs only \`movable_to\`.`),
+  closeandnewable: flag(`As \`updatable\`. \`closeandnew\` needs only \`movable_to\`.`),
+  movable: flag('As `updatable`: whether `move` of its begin is allowed.'),
+  removable: flag('As `updatable`: whether `delete` is allowed.'),
+  movable_from: flag('As `updatable`: whether its begin may be moved.'),
+  movable_to: flag(
+    'Whether it ends at or after the end of the last confirmed cycle. Then its end may be moved, ' +
+      '`update` is allowed, and `closeandnew` from the end of that cycle on.',
+  ),
   version: text('Its version, for `If-Match`: it changes with each write of the revision.'),
 })
 

@@ -4,7 +4,11 @@ import {
   servicesIn,
   textsIn,
 } from '../../../../src/admin/console/web/pages/customer/revisions.ts'
-import { revisionViews } from '../../../../src/admin/console/web/parts/revisions.ts'
+import {
+  isBeginChangeable,
+  isEditable,
+  revisionViews,
+} from '../../../../src/admin/console/web/parts/revisions.ts'
 
 const revision = (id: string, from: string, to: string, more: object) => ({
   _id: { $id: id },
@@ -28,7 +32,7 @@ describe('revisions', () => {
       {
         id: 'b',
         from: MARCH,
-        to: null,
+        to: NEVER,
         plan: 'SILVER',
         changed: ['plan', 'services'],
         isAfterGap: false,
@@ -42,6 +46,30 @@ describe('revisions', () => {
       revision('b', APRIL, NEVER, {}),
     ])
     expect(views.map(({ isAfterGap }) => isAfterGap)).toEqual([false, true])
+  })
+})
+
+describe('after a confirmed cycle', () => {
+  const info = (isBegunLater: boolean, isEndLater: boolean) => {
+    const begin = { updatable: isBegunLater, closeandnewable: isBegunLater, movable: isBegunLater }
+    return revision('a', JANUARY, NEVER, { revision_info: { ...begin, movable_to: isEndLater } })
+  }
+
+  it('a revision that lasts is edited, but keeps its begin', () => {
+    expect([isEditable(info(false, true)), isBeginChangeable(info(false, true))]).toEqual([
+      true,
+      false,
+    ])
+  })
+
+  it('a revision that ended before is not edited', () => {
+    expect(isEditable(info(false, false))).toBe(false)
+  })
+
+  it('a later one is changed as a whole, also if the API has not said so', () => {
+    for (const each of [info(true, true), revision('a', JANUARY, NEVER, {})]) {
+      expect([isEditable(each), isBeginChangeable(each)]).toEqual([true, true])
+    }
   })
 })
 
@@ -61,10 +89,10 @@ describe('fields of a customer', () => {
   ])('%j is called %j', (document, name) => expect(nameIn(document)).toBe(name))
 
   it('have services as entries or names', () => {
-    const services = ['A', { name: 'B', quantity: 2, from: JANUARY, to: NEVER }]
+    const services = ['A', { name: 'B', quantity: 2 }]
     expect(servicesIn({ services })).toEqual([
-      { name: 'A', quantity: '', from: '', to: null },
-      { name: 'B', quantity: '2', from: JANUARY, to: null },
+      { name: 'A', quantity: '' },
+      { name: 'B', quantity: '2' },
     ])
     expect(servicesIn({})).toEqual([])
   })

@@ -1,10 +1,12 @@
 import { describe, expect, it } from 'vitest'
 import {
+  type Point,
   placeOf,
-  samplesOf,
+  pointsOf,
   scaleOf,
   stepAt,
   stepsOf,
+  totalPath,
 } from '../../../../src/admin/console/web/parts/document/tier-steps.ts'
 
 const TIERS = [
@@ -15,8 +17,8 @@ const TIERS = [
 describe('steps of tiers', () => {
   it('have the price of one unit as height, and an open end', () => {
     expect(stepsOf(TIERS)).toEqual([
-      { tier: 1, from: 0, to: 60, height: 0.5, price: '0.5', interval: '1' },
-      { tier: 2, from: 60, to: null, height: 0.1, price: '6', interval: '60' },
+      { tier: 1, from: 0, to: 60, height: 0.5, price: '0.5', interval: '1', isWhole: true },
+      { tier: 2, from: 60, to: null, height: 0.1, price: '6', interval: '60', isWhole: true },
     ])
   })
 
@@ -27,9 +29,9 @@ describe('steps of tiers', () => {
     expect(stepsOf([{ to: 10, interval: 1, price: '' }])).toEqual([])
   })
 
-  it('keep gaps between tiers, and prices of cycles have no interval', () => {
+  it('are as long as their tiers: a gap belongs to none; prices of cycles have no interval', () => {
     const gap = [TIERS[0]!, { from: 100, to: 200, price: '3' }]
-    expect(stepsOf(gap)[1]).toMatchObject({ from: 100, to: 200, height: 3 })
+    expect(stepsOf(gap)[1]).toMatchObject({ from: 60, to: 160, height: 3 })
   })
 
   it('are found by units: a tier contains its last unit', () => {
@@ -47,13 +49,55 @@ describe('the scale', () => {
     expect(placeOf(150, scale)).toBe(0.5)
     expect(placeOf(300, { ...scale, isLog: true })).toBe(1)
   })
+})
 
-  it('asks for totals at both sides of each bound, in whole units', () => {
-    const steps = stepsOf(TIERS)
-    const samples = samplesOf(steps, scaleOf([steps], false), 40)
-    expect(samples).toContain(60)
-    expect(samples).toContain(61)
-    expect(samples.every(Number.isInteger)).toBe(true)
-    expect(samples.length).toBeLessThanOrEqual(42)
+describe('the points of a total', () => {
+  const unitsOf = (points: readonly Point[]) => points.map(({ units }) => units)
+  const pointsFor = (tiers: readonly object[], method = 'tiered', isLog = false) => {
+    const steps = stepsOf(tiers as never)
+    return pointsOf(steps, scaleOf([steps], isLog), method)
+  }
+
+  it('are the ends of the intervals, each a jump', () => {
+    const points = pointsFor([{ from: 0, to: 600, interval: 60, price: '0.1' }])
+    expect(unitsOf(points)).toEqual([60, 120, 180, 240, 300, 360, 420, 480, 540, 600])
+    expect(points.every(({ isJump }) => isJump)).toBe(true)
+  })
+
+  it('are counted from the begin of a tier, or of the usage if one tier prices all of it', () => {
+    const tiers = [
+      { from: 0, to: 90, interval: 60, price: '1' },
+      { from: 90, to: 300, interval: 60, price: '2' },
+    ]
+    expect(unitsOf(pointsFor(tiers))).toEqual([60, 90, 150, 210, 270, 300])
+    expect(unitsOf(pointsFor(tiers, 'volume'))).toEqual([60, 90, 120, 180, 240, 300])
+  })
+
+  it('leave out intervals that are too narrow to be seen, but no jump at a bound', () => {
+    const points = pointsFor([
+      { from: 0, to: 10_000, interval: 1, price: '1' },
+      { from: 10_000, to: 'UNLIMITED', interval: 1, price: '2' },
+    ])
+    expect(points.length).toBeLessThan(130)
+    expect(points[0]).toEqual({ units: 1, isJump: true })
+    expect(points[1]?.isJump).toBe(false)
+    expect(unitsOf(points)).toContain(10_000)
+    expect(points).toContainEqual({ units: 10_001, isJump: true })
+    expect(points.every(({ units }) => Number.isInteger(units))).toBe(true)
+  })
+
+  it('of a tier without whole intervals are on a slope', () => {
+    const points = pointsFor([{ from: 0, to: 600, interval: 60, price: '0.1', ceil: false }])
+    expect(points.findLastIndex(({ isJump }) => isJump)).toBe(0)
+    expect(points.at(-1)?.units).toBe(600)
+  })
+
+  it('are a staircase in their path', () => {
+    const totals = [
+      { units: 60, isJump: true, amount: 1 },
+      { units: 120, isJump: false, amount: 2 },
+    ]
+    const place = { x: (units: number) => units, y: (amount: number) => 10 - amount }
+    expect(totalPath(totals, place)).toBe('M0 10V9H60L120 8')
   })
 })

@@ -5,7 +5,7 @@ declare const decimal: unique symbol
 export type DecimalText = string & { readonly [decimal]: true }
 /**
  * A number of an answer: whole numbers that a browser represents exactly are numbers, all others
- * (prices, amounts, large volumes) are text. The console computes nothing from them.
+ * (prices, amounts, large volumes) are text. The console computes nothing from them but sums.
  */
 export type Figure = number | DecimalText
 
@@ -17,6 +17,23 @@ export type WithFigures<T> = T extends number
     : T extends object
       ? { [Key in keyof T]: WithFigures<T[Key]> }
       : T
+
+/** The exact sum. */
+export function sumOf(figures: readonly Figure[]): Figure {
+  const parts = figures.map((figure) => {
+    const [whole = '', fraction = ''] = String(figure).split('.')
+    return { digits: BigInt(whole + fraction), scale: fraction.length }
+  })
+  const scale = Math.max(0, ...parts.map((part) => part.scale))
+  const sum = parts.reduce((total, part) => {
+    return total + part.digits * 10n ** BigInt(scale - part.scale)
+  }, 0n)
+  const magnitude = String(sum < 0n ? -sum : sum).padStart(scale + 1, '0')
+  const fraction = magnitude.slice(magnitude.length - scale).replace(/0+$/, '')
+  const whole = `${sum < 0n ? '-' : ''}${magnitude.slice(0, magnitude.length - scale)}`
+  if (fraction !== '') return `${whole}.${fraction}` as DecimalText
+  return Number.isSafeInteger(Number(whole)) ? Number(whole) : (whole as DecimalText)
+}
 
 /** Parses JSON without rounding. Browsers that hide the source text of numbers round as usual. */
 export function parseExactly(text: string): unknown {

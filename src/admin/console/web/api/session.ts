@@ -1,6 +1,7 @@
 /** The user of the session. */
 import { batch, signal } from '@preact/signals'
 import { call, get } from './client.ts'
+import { elapsedMs } from './clock.ts'
 import { Refusal } from './errors.ts'
 
 export interface SessionUser {
@@ -37,6 +38,9 @@ export const nodeZone = signal('UTC')
 /** Currency of the node (ISO 4217); null if money has none. */
 export const nodeCurrency = signal<string | null>(null)
 
+/** Time of the node when it was read, with `elapsedMs` at that instant; null in real time. */
+export const nodeClock = signal<{ readonly atMs: number; readonly readMs: number } | null>(null)
+
 /** Null while nobody is known to be logged in; the port may be open without a login. */
 export const sessionUser = signal<SessionUser | null>(null)
 
@@ -44,9 +48,10 @@ export const sessionUser = signal<SessionUser | null>(null)
 export async function readSession(): Promise<boolean> {
   try {
     const details = await get('auth/login', {}, { isQuiet: true })
-    const { time_zone: zone, currency } = details as unknown as Record<string, unknown>
+    const { time_zone: zone, currency, clock } = details as unknown as Record<string, unknown>
     batch(() => {
       nodeZone.value = String(zone ?? 'UTC')
+      nodeClock.value = clockOf(clock)
       nodeCurrency.value = typeof currency === 'string' ? currency : null
       sessionUser.value = userOf(details)
     })
@@ -83,6 +88,11 @@ export async function changePassword(
 export async function logOut(): Promise<void> {
   await call('auth/logout', {} as never, { isQuiet: true })
   sessionUser.value = null
+}
+
+function clockOf(clock: unknown) {
+  const { now } = (clock ?? {}) as { now?: string }
+  return now === undefined ? null : { atMs: Date.parse(now), readMs: elapsedMs() }
 }
 
 function userOf(details: unknown): SessionUser {

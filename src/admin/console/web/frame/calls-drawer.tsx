@@ -6,8 +6,11 @@ import { formatDuration } from '../parts/numbers.ts'
 import { type Column, Table } from '../parts/table.tsx'
 import { formatClock, timeHeader } from '../parts/time.tsx'
 import { t } from '../words/words.ts'
+import { useEscape } from './keys.ts'
 
 export function CallsDrawer({ onClose }: { readonly onClose: () => void }) {
+  // The focus may be on the page beside it.
+  useEscape(true, onClose)
   return (
     <Dialog title={t('calls.title')} onClose={onClose} isDrawer>
       <p class="muted">{t('calls.about')}</p>

@@ -28,6 +28,18 @@ export function useShortcuts(own: readonly Shortcut[]): void {
   }, [])
 }
 
+/** Escape closes what is open, unless it belongs to a field or a dialog. */
+export function useEscape(isOpen: boolean, close: () => void): void {
+  useLayoutEffect(() => {
+    if (!isOpen) return
+    const listener = (event: KeyboardEvent) => {
+      if (event.key === 'Escape' && !isInField(event) && !isBehindDialog()) close()
+    }
+    document.addEventListener('keydown', listener)
+    return () => document.removeEventListener('keydown', listener)
+  }, [isOpen])
+}
+
 /** Listens to the keyboard of the page. */
 export function startKeys(): void {
   let first = ''
@@ -55,10 +67,16 @@ export function startKeys(): void {
 
 /** Null for keys that belong to a field, a dialog or the browser. */
 function nameOf(event: KeyboardEvent): string | null {
-  const { key, ctrlKey, metaKey, altKey, target, defaultPrevented } = event
-  if (defaultPrevented || altKey || document.querySelector('dialog[open]') !== null) return null
+  const { key, ctrlKey, metaKey, altKey, defaultPrevented } = event
+  if (defaultPrevented || altKey || isBehindDialog()) return null
   if (ctrlKey || metaKey) return `Control+${key.toLowerCase()}`
-  const isField =
-    target instanceof HTMLElement && target.closest('input, textarea, select') !== null
-  return isField || key.length !== 1 || !hasLetterKeys.peek() ? null : key
+  return isInField(event) || key.length !== 1 || !hasLetterKeys.peek() ? null : key
+}
+
+function isInField({ target }: Event): boolean {
+  return target instanceof HTMLElement && target.closest('input, textarea, select') !== null
+}
+
+export function isBehindDialog(): boolean {
+  return document.querySelector('dialog:modal') !== null
 }

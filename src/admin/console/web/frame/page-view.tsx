@@ -2,6 +2,7 @@
 import type { ComponentType } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { t } from '../words/words.ts'
+import { isBehindDialog } from './keys.ts'
 import { entries, location, type PageProps, type PageRoute } from './routes.ts'
 import { scrollToEntry } from './scroll.ts'
 
@@ -45,7 +46,7 @@ export function PageView() {
 /** After navigation the keyboard continues at the begin of the new page. */
 function focusHeading(): void {
   scrollToEntry()
-  if (document.querySelector('dialog[open]') !== null) return
+  if (isBehindDialog()) return
   // A page may come after its reader has begun to type.
   if (document.activeElement?.matches('input, select, textarea')) return
   const heading = document.querySelector<HTMLElement>('main h1') ?? document.querySelector('main')

@@ -29,6 +29,15 @@ export function scrollToEntry(): void {
   if (top > 0) restore(top)
 }
 
+/** Focuses a panel and has its row in view: above it if it lies over the rows. */
+export function showBeside(panelSelector: string, rowSelector: string): void {
+  const [panel, row] = [panelSelector, rowSelector].map((each) => document.querySelector(each))
+  panel?.querySelector('h2')?.focus({ preventScroll: true })
+  if (!panel || !row) return
+  const isOver = panel.getBoundingClientRect().left < row.getBoundingClientRect().right
+  row.scrollIntoView({ block: isOver ? 'start' : 'nearest' })
+}
+
 /** Entries of links that were followed have no state yet. */
 function entryKey(): string | null {
   const state: unknown = window.history.state

@@ -1,7 +1,11 @@
 /** The frame of every page. */
 import './shell.css'
+import { useEffect, useState } from 'preact/hooks'
+import { elapsedMs } from '../api/clock.ts'
+import { nodeClock, readSession } from '../api/session.ts'
 import { LiveRegion } from '../parts/live-region.tsx'
 import { OfflineBanner } from '../parts/state.tsx'
+import { formatTime } from '../parts/time.tsx'
 import { t } from '../words/words.ts'
 import { Login } from './login.tsx'
 import { PageView } from './page-view.tsx'
@@ -22,6 +26,7 @@ export function Shell() {
         <Menu />
         <Search />
         <Tools />
+        <TestClock />
       </header>
       <OfflineBanner />
       <main id="content" tabIndex={-1}>
@@ -48,6 +53,25 @@ function Menu() {
       </ul>
     </nav>
   )
+}
+
+const TICK_MS = 10_000
+
+/** Times of a node with a clock of its own are not those of the reader. */
+function TestClock() {
+  const [now, setNow] = useState(elapsedMs)
+  useEffect(() => {
+    const timer = setInterval(() => setNow(elapsedMs()), TICK_MS)
+    return () => clearInterval(timer)
+  }, [])
+  const clock = nodeClock.value
+  // It may have been moved meanwhile.
+  useEffect(() => {
+    if (clock !== null) void readSession()
+  }, [location.value.route])
+  if (clock === null) return null
+  const at = clock.atMs + Math.max(0, now - clock.readMs)
+  return <p class="test-clock">{t('frame.testClock', { time: formatTime(at) })}</p>
 }
 
 /** No link: the hash is the address of the page. */

@@ -15,12 +15,13 @@ export function Tools() {
   const show = (name: 'calls' | 'keys' | null) => () => {
     opened.value = name
   }
+  const toggleCalls = () => show(opened.peek() === 'calls' ? null : 'calls')()
   useShortcuts([
     ...MENU.map(({ page, title, key }) => {
       return { keys: `g ${key}`, title, run: () => navigate(page) } as const
     }),
     { keys: 'z', title: 'keys.zone', run: nextZone },
-    { keys: 'x', title: 'calls.title', run: show('calls') },
+    { keys: 'x', title: 'calls.title', run: toggleCalls },
     { keys: '?', title: 'keys.title', run: show('keys') },
   ])
   return (
@@ -29,7 +30,7 @@ export function Tools() {
         {t(`zone.${zoneChoice.value}`, { zone: zoneName() })}
       </button>
       <LanguageSelect />
-      <button type="button" onClick={show('calls')}>
+      <button type="button" onClick={toggleCalls}>
         {t('calls.short')}
       </button>
       <button type="button" onClick={show('keys')}>

@@ -1,4 +1,4 @@
-/** A button for an action of the API: disabled with the reason if a role is missing. */
+/** A button for an action of the API: disabled with the reason, such as a role that is missing. */
 import type { ComponentChildren } from 'preact'
 import { useId } from 'preact/hooks'
 import { missingText } from './rights.ts'
@@ -9,8 +9,10 @@ interface ActionButtonProps {
   /** Without it the button submits its form. */
   readonly onAct?: (event: Event) => void
   readonly kind?: 'main' | 'danger' | 'plain'
-  /** For a reason of the page itself: nothing is selected, or a call is running. */
+  /** For a reason that the page shows itself: nothing is selected, or a call is running. */
   readonly isDisabled?: boolean
+  /** Why the page does not permit it; null if it does. */
+  readonly reason?: string | null
   /** In a row of a table: the reason is shown by the pointer and read out, but takes no space. */
   readonly isBrief?: boolean
   /** Says more than the text, such as which row is meant. */
@@ -23,7 +25,7 @@ interface ActionButtonProps {
 export function ActionButton(props: ActionButtonProps) {
   const { action, onAct, kind, isDisabled = false, isBrief = false, label, about, children } = props
   const id = useId()
-  const missing = missingText(action)
+  const missing = missingText(action) ?? props.reason ?? null
   const isRefused = missing !== null || isDisabled
   const act = (event: Event) => {
     if (isRefused) event.preventDefault()

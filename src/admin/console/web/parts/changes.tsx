@@ -3,6 +3,7 @@ import './changes.css'
 import { DOCUMENTS } from '../words/en/documents.ts'
 import { addWords, t } from '../words/words.ts'
 import type { Difference } from './differences.ts'
+import { ValueText } from './time.tsx'
 
 addWords(DOCUMENTS)
 
@@ -44,8 +45,12 @@ function ChangeTable({ caption, changes }: ChangesProps) {
         {changes.map(({ field, before, after }) => (
           <tr key={field}>
             <th scope="row">{field}</th>
-            <td dir="auto">{before ?? '—'}</td>
-            <td dir="auto">{after ?? '—'}</td>
+            <td dir="auto">
+              <ValueText text={before ?? '—'} />
+            </td>
+            <td dir="auto">
+              <ValueText text={after ?? '—'} />
+            </td>
           </tr>
         ))}
       </tbody>

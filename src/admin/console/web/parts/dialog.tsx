@@ -1,4 +1,4 @@
-/** A modal dialog of the browser: it keeps the focus and gives it back. */
+/** A dialog of the browser: it gets the focus and gives it back. */
 import './dialog.css'
 import type { ComponentChildren } from 'preact'
 import { useEffect, useId, useRef } from 'preact/hooks'
@@ -8,7 +8,7 @@ interface DialogProps {
   readonly title: string
   /** Called by Escape and by the close button. Without it the dialog cannot be closed. */
   readonly onClose?: () => void
-  /** At the side of the window, as high as it. */
+  /** At the side of the window, as high as it; the page and its keys stay in use. */
   readonly isDrawer?: boolean
   readonly children: ComponentChildren
 }
@@ -19,7 +19,8 @@ export function Dialog({ title, onClose, isDrawer = false, children }: DialogPro
   useEffect(() => {
     const dialog = ref.current
     const before = document.activeElement
-    dialog?.showModal()
+    if (isDrawer) dialog?.show()
+    else dialog?.showModal()
     return () => {
       dialog?.close()
       if (before instanceof HTMLElement && before.isConnected) before.focus()

@@ -1,6 +1,7 @@
 /** A field of a form with its label, hint and error. */
 import type { InputHTMLAttributes, TargetedEvent } from 'preact'
 import { useId } from 'preact/hooks'
+import { Hint } from './hint.tsx'
 
 interface FieldProps {
   readonly label: string
@@ -25,11 +26,7 @@ export function Field(props: FieldProps) {
     <div class="field">
       <label for={id}>{label}</label>
       <Control {...props} id={id} about={about} isInvalid={error !== null} />
-      {hint && (
-        <small id={`${id}-hint`} class="muted">
-          {hint}
-        </small>
-      )}
+      {hint && <Hint id={`${id}-hint`} text={hint} />}
       {error !== null && (
         <small id={`${id}-error`} class="error">
           {error}

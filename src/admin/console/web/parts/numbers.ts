@@ -1,17 +1,17 @@
 /** Numbers in the language of the reader, formatted exactly from decimal text. */
 import type { Figure } from '../api/figures.ts'
 import { nodeCurrency } from '../api/session.ts'
-import { language } from '../words/words.ts'
+import { locale } from '../words/words.ts'
 
 /** More decimals than any amount of the API has. */
 const DECIMALS_MAX = 20
 const formats = new Map<string, Intl.NumberFormat>()
 
 function formatOf(options: Intl.NumberFormatOptions): Intl.NumberFormat {
-  const key = `${language.value} ${JSON.stringify(options)}`
+  const key = `${locale()} ${JSON.stringify(options)}`
   let format = formats.get(key)
   if (format === undefined) {
-    format = new Intl.NumberFormat(language.value, options)
+    format = new Intl.NumberFormat(locale(), options)
     formats.set(key, format)
   }
   return format

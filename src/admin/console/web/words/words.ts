@@ -8,6 +8,18 @@ export type Language = keyof typeof LANGUAGES
 type SomeWords = Readonly<Record<string, string>>
 
 export const language = signal<Language>('en')
+/** For `Intl`: the variant of the language that the browser prefers, such as `en-GB`. */
+export function locale(): string {
+  return localeOf(language.value, globalThis.navigator?.languages ?? [])
+}
+
+const TAG = /^[a-z]{2}(?:-[a-z\d]{2,8})*$/i
+
+/** The first well-formed tag that is of the language; otherwise the language itself. */
+export function localeOf(wanted: string, preferred: readonly string[]): string {
+  return preferred.find((each) => each.split('-')[0] === wanted && TAG.test(each)) ?? wanted
+}
+
 const english: Record<string, string> = { ...FIRST }
 const words = signal<SomeWords>(english)
 

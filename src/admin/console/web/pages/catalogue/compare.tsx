@@ -4,7 +4,7 @@ import { Changes } from '../../parts/changes.tsx'
 import { revisionDifferences } from '../../parts/differences.ts'
 import { Field } from '../../parts/field.tsx'
 import type { Revision } from '../../parts/revisions.ts'
-import { formatTime } from '../../parts/time.tsx'
+import { formatPeriod, precisionOf } from '../../parts/time.tsx'
 import { t } from '../../words/words.ts'
 
 interface CompareProps {
@@ -22,6 +22,8 @@ export function Compare({ revisions, shown }: CompareProps) {
   const [first, second] =
     revisions.indexOf(other) < revisions.indexOf(shown) ? [other, shown] : [shown, other]
   const changes = revisionDifferences(first, second)
+  const precision = precisionOf(revisions)
+  const periodOf = (revision: Revision) => formatPeriod(revision, precision)
   const caption = t('catalogue.between', { before: periodOf(first), after: periodOf(second) })
   return (
     <>
@@ -39,8 +41,4 @@ export function Compare({ revisions, shown }: CompareProps) {
       )}
     </>
   )
-}
-
-function periodOf({ from, to }: Revision): string {
-  return `${formatTime(from, 'day')} – ${formatTime(to, 'day')}`
 }

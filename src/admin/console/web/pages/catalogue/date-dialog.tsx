@@ -34,7 +34,7 @@ export function DateDialog({ action, collection, revision, onDone, onClose }: Da
     onClose()
     onDone(action === 'delete' ? null : revision._id.$id)
   })
-  const from = formatTime(revision.from, 'day')
+  const from = formatTime(revision.from)
   return (
     <Dialog title={t(`catalogue.${action}`)} onClose={onClose}>
       <Form form={form} save={t(`catalogue.${action}`)}>

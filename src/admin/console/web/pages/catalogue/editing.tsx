@@ -41,7 +41,7 @@ export function plotOf(document: Document, base: Document | null) {
         tiers={tiers}
         before={Array.isArray(before) ? before : null}
         method={String(document['pricing_method'] ?? 'tiered')}
-        hasTotal={isUsage}
+        usaget={isUsage ? String(path[1]) : null}
       />
     )
   }

@@ -9,12 +9,19 @@ import { ActionButton } from '../../parts/action-button.tsx'
 import { AuditEntries } from '../../parts/audit-entries.tsx'
 import { textIn } from '../../parts/differences.ts'
 import { readSchemas } from '../../parts/document/schemas.ts'
-import { type Revision, type RevisionView, revisionViews } from '../../parts/revisions.ts'
+import {
+  infoOf,
+  isBeginChangeable,
+  isEditable,
+  type Revision,
+  type RevisionView,
+  revisionViews,
+} from '../../parts/revisions.ts'
 import { missingText } from '../../parts/rights.ts'
 import { ReadView } from '../../parts/state.tsx'
 import { pageKey } from '../../parts/table.tsx'
 import { Tabs, tabOf } from '../../parts/tabs.tsx'
-import { formatTime } from '../../parts/time.tsx'
+import { formatPeriod, precisionOf, type TimePrecision } from '../../parts/time.tsx'
 import { Timeline } from '../../parts/timeline.tsx'
 import { t } from '../../words/words.ts'
 import { Compare } from './compare.tsx'
@@ -65,13 +72,13 @@ interface RevisionsProps {
   readonly onChanged: (id: string | null) => void
 }
 
-/** With the member of `revision_info` that says whether it may be done. */
+/** With whether it changes the begin. */
 const DATED_ACTIONS = [
-  ['move', 'movable'],
-  ['close', null],
-  ['reopen', null],
-  ['delete', 'removable'],
-] as const satisfies readonly (readonly [DatedAction, string | null])[]
+  ['move', true],
+  ['close', false],
+  ['reopen', false],
+  ['delete', true],
+] as const satisfies readonly (readonly [DatedAction, boolean])[]
 
 const TABS = ['terms', 'difference', 'used', 'audit'] as const
 
@@ -82,9 +89,10 @@ function Revisions({ collection, revisions, onChanged }: RevisionsProps) {
   const tab = tabOf(TABS)
   const { name } = collection
   const edit = () => {
-    if (mayEdit(shown) && missingText(`${name}/update`) === null) setEditing(true)
+    if (isEditable(shown) && missingText(`${name}/update`) === null) setEditing(true)
   }
   useShortcuts([{ keys: 'e', title: 'catalogue.edit', run: edit }])
+  const precision = precisionOf(revisions)
   const done = (id: string | null) => {
     setEditing(false)
     onChanged(id)
@@ -93,7 +101,7 @@ function Revisions({ collection, revisions, onChanged }: RevisionsProps) {
     <>
       <Timeline
         label={t('catalogue.revisions')}
-        entries={revisionViews(revisions).map((view) => entryOf(view, shown))}
+        entries={revisionViews(revisions).map((view) => entryOf(view, shown, precision))}
         onChoose={(id) => !isEditing && setQuery({ rev: id })}
       />
       {isEditing ? (
@@ -151,17 +159,17 @@ function Actions({ collection: { name }, revision, onEdit, onAct }: ActionsProps
       <ActionButton
         action={`${name}/update`}
         kind="main"
-        isDisabled={!mayEdit(revision)}
+        reason={isEditable(revision) ? null : t('catalogue.endConfirmed')}
         onAct={onEdit}
       >
         {t('catalogue.edit')}
       </ActionButton>
-      {DATED_ACTIONS.filter(([each]) => hasAction(`${name}/${each}`)).map(([each, permission]) => (
+      {DATED_ACTIONS.filter(([each]) => hasAction(`${name}/${each}`)).map(([each, isOfBegin]) => (
         <ActionButton
           key={each}
           action={`${name}/${each}`}
           isBrief
-          isDisabled={permission !== null && infoOf(revision)[permission] === false}
+          reason={isOfBegin && !isBeginChangeable(revision) ? t('catalogue.beginConfirmed') : null}
           onAct={() => onAct(each)}
         >
           {t(`catalogue.${each}`)}
@@ -169,12 +177,6 @@ function Actions({ collection: { name }, revision, onEdit, onAct }: ActionsProps
       ))}
     </div>
   )
-}
-
-/** Confirmed cycles forbid changes of the past. */
-function mayEdit(revision: Revision): boolean {
-  const info = infoOf(revision)
-  return info['updatable'] !== false || info['closeandnewable'] !== false
 }
 
 /** The revision of the address, otherwise the present one, or the last. */
@@ -185,15 +187,10 @@ function shownRevision(revisions: readonly Revision[]): Revision {
   return found ?? (revisions.at(-1) as Revision)
 }
 
-function infoOf(revision: Revision): Fields {
-  return (revision['revision_info'] ?? {}) as Fields
-}
-
-function entryOf(view: RevisionView, shown: Revision) {
-  const { id, from, to, changed, isAfterGap } = view
-  const until = to === null ? t('catalogue.open') : formatTime(to, 'day')
+function entryOf(view: RevisionView, shown: Revision, precision: TimePrecision) {
+  const { id, changed, isAfterGap } = view
   const text = changed.length === 0 ? '' : t('catalogue.changed', { fields: changed.join(', ') })
-  const period = `${formatTime(from, 'day')} – ${until}`
+  const period = formatPeriod(view, precision)
   return { key: id, period, text, isAfterGap, isCurrent: id === shown._id.$id }
 }
 

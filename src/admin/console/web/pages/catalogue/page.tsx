@@ -6,7 +6,7 @@ import { link, linkHere, location, navigate, type PageProps } from '../../frame/
 import { ActionButton } from '../../parts/action-button.tsx'
 import { leafText, textIn } from '../../parts/differences.ts'
 import { Field } from '../../parts/field.tsx'
-import { endOf, type Revision } from '../../parts/revisions.ts'
+import type { Revision } from '../../parts/revisions.ts'
 import { ReadView } from '../../parts/state.tsx'
 import '../../parts/tabs.css'
 import { type Column, Pager, pageKey, Table } from '../../parts/table.tsx'
@@ -116,10 +116,7 @@ function columnsOf(collection: Collection): Column<Revision>[] {
       ),
     })),
     { title: timeHeader('from'), cell: ({ from }) => <Time value={from} precision="day" /> },
-    {
-      title: timeHeader('to'),
-      cell: ({ to }) => (endOf(to) === null ? '–' : <Time value={to} precision="day" />),
-    },
+    { title: timeHeader('to'), cell: ({ to }) => <Time value={to} precision="day" /> },
   ]
 }
 

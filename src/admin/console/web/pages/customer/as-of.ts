@@ -1,5 +1,5 @@
 /** The chosen instant, which is in the address, and the revision that is valid now. */
-import type { Revision } from '../../parts/revisions.ts'
+import { infoOf, type Revision } from '../../parts/revisions.ts'
 
 const DATE = /^\d{4}-\d{2}-\d{2}(?:[ T]\d{2}:\d{2}(?::\d{2})?)?$/
 
@@ -9,11 +9,7 @@ export function at(query: Readonly<Record<string, string>>): string | null {
   return DATE.test(text) ? text.replace('T', ' ') : null
 }
 
-interface Info {
-  readonly status?: unknown
-}
-
 /** By the clock of the node. */
 export function presentRevision(revisions: readonly Revision[]): Revision | null {
-  return revisions.find((each) => (each['revision_info'] as Info)?.status === 'active') ?? null
+  return revisions.find((each) => infoOf(each)['status'] === 'active') ?? null
 }

@@ -4,7 +4,7 @@ import type { DecimalText } from '../../api/figures.ts'
 import { Bar } from '../../parts/bar.tsx'
 import { type BarScale, scaleOf } from '../../parts/bar-scale.ts'
 import { formatMoney, formatNumber, moneyHeader } from '../../parts/numbers.ts'
-import { Time } from '../../parts/time.tsx'
+import { isForever, Time } from '../../parts/time.tsx'
 import { t } from '../../words/words.ts'
 import { type BalanceRow, MONEY } from './balance-view.ts'
 
@@ -63,7 +63,7 @@ function BalanceItem({ row, scale }: ItemProps) {
           </div>
         ))}
       </dl>
-      {to !== null && (
+      {to !== null && !isForever(to) && (
         <p class={isExpiring ? 'mark warn' : 'muted'}>
           {isExpiring && `▲ ${t('balances.soon')} `}
           {t('balances.until')} <Time value={to} />

@@ -7,7 +7,7 @@ import {
   type RevisionView,
   revisionViews,
 } from '../../parts/revisions.ts'
-import { formatTime } from '../../parts/time.tsx'
+import { formatPeriod, precisionOf, type TimePrecision } from '../../parts/time.tsx'
 import { Timeline } from '../../parts/timeline.tsx'
 import { t } from '../../words/words.ts'
 import { at, presentRevision } from './as-of.ts'
@@ -19,6 +19,7 @@ export function History({ customer }: { readonly customer: Customer }) {
   const { sid, revisions } = customer
   const then = chosen === null ? null : revisions.find((each) => isValidAt(each, chosen))
   const shown = chosen === null ? presentRevision(revisions) : (then ?? null)
+  const precision = precisionOf(revisions)
   return (
     <section aria-labelledby="history">
       <header class="section-header">
@@ -27,7 +28,7 @@ export function History({ customer }: { readonly customer: Customer }) {
       </header>
       <Timeline
         label={t('customer.history')}
-        entries={revisionViews(revisions).map((view) => entryOf(view, shown))}
+        entries={revisionViews(revisions).map((view) => entryOf(view, shown, precision))}
         onChoose={(id) => setQuery({ at: beginOf(revisions, id) })}
       />
       {chosen !== null &&
@@ -40,14 +41,13 @@ export function History({ customer }: { readonly customer: Customer }) {
   )
 }
 
-function entryOf(view: RevisionView, shown: Revision | null) {
-  const { id, from, to, plan, changed, isAfterGap } = view
-  const until = to === null ? t('customer.open') : formatTime(to, 'day')
+function entryOf(view: RevisionView, shown: Revision | null, precision: TimePrecision) {
+  const { id, plan, changed, isAfterGap } = view
   const texts = [
     ...(plan === '' ? [] : [t('customer.planNamed', { plan })]),
     ...(changed.length === 0 ? [] : [t('customer.changed', { fields: changed.join(', ') })]),
   ]
-  const period = `${formatTime(from, 'day')} – ${until}`
+  const period = formatPeriod(view, precision)
   return { key: id, period, text: texts.join(' · '), isAfterGap, isCurrent: id === shown?._id.$id }
 }
 

@@ -1,7 +1,7 @@
 /** Lines of the customer, newest first, and why one of them has its price. */
 import { useEffect } from 'preact/hooks'
 import { useRead } from '../../api/read.ts'
-import { useShortcuts } from '../../frame/keys.ts'
+import { useEscape, useShortcuts } from '../../frame/keys.ts'
 import { location, setQuery } from '../../frame/routes.ts'
 import { textIn } from '../../parts/differences.ts'
 import { moneyHeader } from '../../parts/numbers.ts'
@@ -28,6 +28,7 @@ export function Lines({ sid }: { readonly sid: number }) {
       document.querySelector('.tabs')?.scrollIntoView()
     }
   }, [isThere, after])
+  useEscape(chosen !== null, closeWhy)
   useShortcuts([{ keys: 'w', title: 'keys.why', run: explainFocused }])
   return (
     <div class={chosen === null ? 'lines' : 'lines with-why'}>
@@ -49,9 +50,16 @@ export function Lines({ sid }: { readonly sid: number }) {
           )}
         </ReadView>
       </div>
-      {chosen !== null && <Why line={chosen} onClose={() => setQuery({ line: null })} />}
+      {chosen !== null && <Why line={chosen} onClose={closeWhy} />}
     </div>
   )
+}
+
+/** The focus goes back to the row. */
+function closeWhy(): void {
+  const button = document.querySelector<HTMLElement>('.lines tr[aria-current] button.why')
+  setQuery({ line: null })
+  button?.focus()
 }
 
 /** The line of the focused row, otherwise the first one. */

@@ -1,7 +1,6 @@
 /** Names, numbers and services in a revision of a customer. */
 import type { Fields } from '../../api/records.ts'
 import { textIn } from '../../parts/differences.ts'
-import { endOf } from '../../parts/revisions.ts'
 
 /** One text or a list of texts. */
 export function textsIn(document: Readonly<Record<string, unknown>>, field: string): string[] {
@@ -21,8 +20,6 @@ export function nameIn(document: Readonly<Record<string, unknown>>): string {
 export interface ServiceView {
   readonly name: string
   readonly quantity: string
-  readonly from: string
-  readonly to: string | null
 }
 
 export function servicesIn(document: Readonly<Record<string, unknown>>): readonly ServiceView[] {
@@ -30,12 +27,6 @@ export function servicesIn(document: Readonly<Record<string, unknown>>): readonl
   if (!Array.isArray(services)) return []
   return services.map((each: unknown) => {
     const entry = (typeof each === 'object' && each !== null ? each : { name: each }) as Fields
-    const to = textIn(entry, 'to')
-    return {
-      name: textIn(entry, 'name'),
-      quantity: textIn(entry, 'quantity'),
-      from: textIn(entry, 'from'),
-      to: to === '' ? null : endOf(to),
-    }
+    return { name: textIn(entry, 'name'), quantity: textIn(entry, 'quantity') }
   })
 }

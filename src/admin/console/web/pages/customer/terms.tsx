@@ -4,7 +4,7 @@ import { leafText, textIn } from '../../parts/differences.ts'
 import { isoOf } from '../../parts/paging.ts'
 import type { Revision } from '../../parts/revisions.ts'
 import { ReadView } from '../../parts/state.tsx'
-import { Time } from '../../parts/time.tsx'
+import { Time, ValueText } from '../../parts/time.tsx'
 import { t } from '../../words/words.ts'
 import { readTermsAt, type TermsAt } from './data.ts'
 import { offerPrices, type PriceText, ratePrices } from './prices.ts'
@@ -65,7 +65,9 @@ function Value({ value }: { readonly value: unknown }) {
   if (typeof value === 'object' && value !== null && 'sec' in value) {
     return <Time value={isoOf(value)} />
   }
-  return <>{Array.isArray(value) ? value.map(leafText).join(', ') : leafText(value)}</>
+  return (
+    <ValueText text={Array.isArray(value) ? value.map(leafText).join(', ') : leafText(value)} />
+  )
 }
 
 function Prices({ plan, terms }: { readonly plan: string; readonly terms: TermsAt }) {

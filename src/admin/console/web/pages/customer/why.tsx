@@ -1,7 +1,8 @@
 /** Why a line has its price: a sentence, the chart and the steps as a table. */
-import { useEffect, useRef } from 'preact/hooks'
+import { useEffect } from 'preact/hooks'
 import type { DecimalText } from '../../api/figures.ts'
 import { useRead } from '../../api/read.ts'
+import { showBeside } from '../../frame/scroll.ts'
 import { textIn } from '../../parts/differences.ts'
 import { explainLine } from '../../parts/explain/explain.ts'
 import type { Speech } from '../../parts/explain/sentences.ts'
@@ -19,8 +20,7 @@ interface WhyProps {
 }
 
 export function Why({ line, onClose }: WhyProps) {
-  const heading = useRef<HTMLHeadingElement>(null)
-  useEffect(() => heading.current?.focus(), [line.stamp])
+  useEffect(() => showBeside('.with-why > .why', '.lines tr[aria-current]'), [line.stamp])
   const reading = useRead('names of prepaid includes', readIncludes)
   const names = new Map(
     (reading.state.value.data ?? []).map(({ external_id: id, name }) => [String(id), name]),
@@ -34,7 +34,7 @@ export function Why({ line, onClose }: WhyProps) {
   return (
     <aside class="why" aria-labelledby="why">
       <header class="section-header">
-        <h2 id="why" ref={heading} tabIndex={-1}>
+        <h2 id="why" tabIndex={-1}>
           {t('lines.whyOf', { what: whatOf(line), price: priceOf(line) })}
         </h2>
         <button type="button" class="plain" onClick={onClose}>

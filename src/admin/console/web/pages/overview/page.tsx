@@ -3,6 +3,7 @@ import './overview.css'
 import { useSignalEffect } from '@preact/signals'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { elapsedMs } from '../../api/clock.ts'
+import { nodeClock } from '../../api/session.ts'
 import { useShortcuts } from '../../frame/keys.ts'
 import { announce } from '../../parts/live-region.tsx'
 import { formatDuration } from '../../parts/numbers.ts'
@@ -34,6 +35,7 @@ export default function Page() {
           {t('overview.pause')} <kbd>.</kbd>
         </button>
       </div>
+      {nodeClock.value !== null && <p class="muted">{t('overview.realTime')}</p>}
       {refusal !== null && refusal.kind !== 'offline' && <Refused refusal={refusal} />}
       {sample === null ? (
         refusal === null && <Skeleton rows={12} />

@@ -1,15 +1,15 @@
-/** A bar chart of one column by another; the table beside it has the same figures. */
+/** A bar chart of one column by another; the table below it has the rows. */
 import type { Fields } from '../../api/records.ts'
 import { location, setQuery } from '../../frame/routes.ts'
 import { Field } from '../../parts/field.tsx'
-import { formatNumber } from '../../parts/numbers.ts'
+import { formatNumber, formatShort } from '../../parts/numbers.ts'
 import { t } from '../../words/words.ts'
 import { figureIn, type RowColumn, textOfCell } from './data.ts'
-import { scaled } from './scale.ts'
+import { barsOf, type Category, categoriesOf, labelsOf } from './scale.ts'
 
 const SIZE = { width: 640, height: 180 }
 /** Room for the texts at the axes. */
-const MARGIN = { top: 18, bottom: 20 }
+const MARGIN = { top: 18, bottom: 32, left: 60 }
 
 interface ChartProps {
   readonly rows: readonly Fields[]
@@ -25,6 +25,9 @@ export function Chart({ rows, columns }: ChartProps) {
   if (by === undefined || of === undefined || rows.length < 2) return null
   const choices = (all: readonly RowColumn[]) =>
     all.map(({ name, label }) => ({ value: name, label }))
+  const categories = categoriesOf(
+    rows.map((row) => ({ label: textOfCell(row, by), figure: figureIn(row, of) })),
+  )
   return (
     <figure class="report-chart">
       <div class="filter">
@@ -41,51 +44,68 @@ export function Chart({ rows, columns }: ChartProps) {
           choices={choices(numeric)}
         />
       </div>
-      <Bars rows={rows} by={by} of={of} />
-      <figcaption>{t('reports.chart', { of: of.label, by: by.label })}</figcaption>
+      <Bars categories={categories} by={by} of={of} />
+      <figcaption>
+        {t(categories.length < rows.length ? 'reports.chartSum' : 'reports.chart', {
+          of: of.label,
+          by: by.label,
+        })}
+      </figcaption>
     </figure>
   )
 }
 
 interface BarsProps {
-  readonly rows: readonly Fields[]
+  readonly categories: readonly Category[]
   readonly by: RowColumn
   readonly of: RowColumn
 }
 
-function Bars({ rows, by, of }: BarsProps) {
-  const figures = rows.map((row) => figureIn(row, of))
-  const { bars, zero, highest } = scaled(figures, SIZE)
-  const labelAt = (index: number) => textOfCell(rows[index] ?? {}, by)
-  const figureAt = (index: number) => formatNumber(figures[index] ?? 0)
-  const [first, last] = [labelAt(0), labelAt(rows.length - 1)]
-  const names = { of: of.label, by: by.label, count: rows.length, first, last }
+function Bars({ categories, by, of }: BarsProps) {
+  const { bars, zero, ticks } = barsOf(
+    categories.map(({ figure }) => figure),
+    SIZE,
+  )
+  const texts = categories.map(({ figure }) => (figure === null ? '' : formatNumber(figure)))
+  const labels = labelsOf(
+    categories.map(({ label }) => label),
+    SIZE.width,
+  )
+  const figures = labelsOf(texts, SIZE.width)
+  const [first, last] = [categories[0]?.label ?? '', categories.at(-1)?.label ?? '']
+  const names = { of: of.label, by: by.label, count: categories.length, first, last }
   const height = SIZE.height + MARGIN.top + MARGIN.bottom
   return (
     <svg
-      viewBox={`0 ${-MARGIN.top} ${SIZE.width} ${height}`}
+      viewBox={`${-MARGIN.left} ${-MARGIN.top} ${SIZE.width + MARGIN.left} ${height}`}
       role="img"
       aria-label={t('reports.chartLabel', names)}
     >
+      {ticks.map(({ value, y }) => (
+        <g key={value}>
+          <line class={value === 0 ? 'zero' : undefined} x1={0} x2={SIZE.width} y1={y} y2={y} />
+          <text x={-6} y={y + 4} text-anchor="end">
+            {formatShort(value)}
+          </text>
+        </g>
+      ))}
       {bars.map((bar, index) => {
-        return bar === null ? null : (
-          <rect key={index} {...bar}>
-            <title>{`${labelAt(index)}: ${figureAt(index)}`}</title>
-          </rect>
+        if (bar === null) return null
+        const [middle, isBelow] = [bar.x + bar.width / 2, bar.y >= zero && bar.height > 0]
+        return (
+          <g key={index}>
+            <rect {...bar}>
+              <title>{`${categories[index]?.label}: ${texts[index]}`}</title>
+            </rect>
+            <text x={middle} y={isBelow ? bar.y + bar.height + 12 : bar.y - 4} text-anchor="middle">
+              {figures[index]}
+            </text>
+            <text class="category" x={middle} y={SIZE.height + 26} text-anchor="middle">
+              {labels[index]}
+            </text>
+          </g>
         )
       })}
-      <line x1={0} x2={SIZE.width} y1={zero} y2={zero} />
-      {highest !== null && (
-        <text x={0} y={-6}>
-          {figureAt(highest)}
-        </text>
-      )}
-      <text x={0} y={SIZE.height + 16}>
-        {first}
-      </text>
-      <text x={SIZE.width} y={SIZE.height + 16} text-anchor="end">
-        {last}
-      </text>
     </svg>
   )
 }

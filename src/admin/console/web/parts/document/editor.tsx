@@ -5,6 +5,7 @@ import { useState } from 'preact/hooks'
 import type { FieldError } from '../../api/errors.ts'
 import { DOCUMENTS } from '../../words/en/documents.ts'
 import { addWords, t } from '../../words/words.ts'
+import { Hint } from '../hint.tsx'
 import { errorAt, Scalar } from './scalar.tsx'
 import { emptyOf, kindOf, type Schema, type Schemas, schemaFor } from './schemas.ts'
 import { TierTable } from './tier-table.tsx'
@@ -102,9 +103,7 @@ function Group(props: ValueProps & { readonly children: ComponentChildren }) {
         <code>{typeof name === 'number' ? `${path.at(-2)} ${name + 1}` : name}</code>
         <Remove {...props} />
       </legend>
-      {schema.description && editing.set !== null && (
-        <small class="muted">{schema.description}</small>
-      )}
+      {schema.description && editing.set !== null && <Hint text={schema.description} />}
       {error !== null && (
         <small class="error" tabIndex={-1}>
           {error}

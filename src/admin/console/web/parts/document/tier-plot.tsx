@@ -4,15 +4,18 @@ import { call } from '../../api/client.ts'
 import { Refusal } from '../../api/errors.ts'
 import type { Figure } from '../../api/figures.ts'
 import { t } from '../../words/words.ts'
-import { formatMoney, formatNumber } from '../numbers.ts'
+import { formatMoney, formatNumber, formatShort, moneyHeader } from '../numbers.ts'
+import { powersUpTo, ticksBetween } from '../ticks.ts'
 import {
+  type Point,
   type PriceStep,
   placeOf,
+  pointsOf,
   type Scale,
-  samplesOf,
   scaleOf,
   stepAt,
   stepsOf,
+  totalPath,
 } from './tier-steps.ts'
 import type { Document } from './values.ts'
 
@@ -23,43 +26,48 @@ interface TierPlotProps {
   /** Tiers of the revision before the edit. */
   readonly before: readonly Document[] | null
   readonly method: string
-  /** Whether a usage has a total: the price of cycles has none. */
-  readonly hasTotal: boolean
+  /** Usage type of the units; null for the price of cycles, which has no total. */
+  readonly usaget: string | null
 }
 
-interface Total {
-  readonly units: number
+interface Total extends Point {
   /** Price before tax, as the API writes it. */
   readonly amount: Figure
 }
 
 const [WIDTH, HEIGHT] = [520, 180]
-const SAMPLES = 40
+/** Room for the values at the axes. */
+const MARGIN = { top: 28, side: 52, bottom: 40 }
+const VIEW = [
+  ...[-MARGIN.side, -MARGIN.top],
+  ...[WIDTH + 2 * MARGIN.side, HEIGHT + MARGIN.top + MARGIN.bottom],
+].join(' ')
 /** Typing is not followed key by key. */
 const ASK_AFTER_MS = 150
 
-export function TierPlot({ price, tiers, before, method, hasTotal }: TierPlotProps) {
+export function TierPlot({ price, tiers, before, method, usaget }: TierPlotProps) {
   const [isLog, setLog] = useState(false)
   const [index, setIndex] = useState<number | null>(null)
   const steps = stepsOf(tiers)
   const old = before === null ? [] : stepsOf(before)
   const scale = scaleOf([steps, old], isLog)
-  const samples = samplesOf(steps, scale, SAMPLES)
-  const asked = hasTotal ? { price, method, samples } : null
-  const totals = useTotals(asked)
+  const points = pointsOf(steps, scale, method)
+  const totals = useTotals(usaget === null ? null : { price, method, points })
   const move = (event: KeyboardEvent) => {
     const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key]
     if (step === undefined) return
     event.preventDefault()
-    setIndex((from) => Math.max(0, Math.min(samples.length - 1, (from ?? -1) + step)))
+    setIndex((from) => Math.max(0, Math.min(points.length - 1, (from ?? -1) + step)))
   }
   const point = (event: PointerEvent) => {
     const { left, width } = (event.currentTarget as Element).getBoundingClientRect()
-    const at = (event.clientX - left) / width
-    const next = samples.findIndex((units) => placeOf(units, scale) >= at)
-    setIndex(next < 0 ? samples.length - 1 : next)
+    const drawn = ((event.clientX - left) / width) * (WIDTH + 2 * MARGIN.side)
+    const at = (drawn - MARGIN.side) / WIDTH
+    const next = points.findIndex(({ units }) => placeOf(units, scale) >= at)
+    setIndex(next < 0 ? points.length - 1 : next)
   }
-  const units = index === null ? null : (samples[index] ?? null)
+  const units = index === null ? null : (points[index]?.units ?? null)
+  const top = Math.max(0, ...totals.map(({ amount }) => Number(amount)))
   return (
     <figure class="tier-plot">
       <div
@@ -70,16 +78,19 @@ export function TierPlot({ price, tiers, before, method, hasTotal }: TierPlotPro
         onKeyDown={move}
         onPointerMove={point}
       >
-        <svg viewBox={`-4 -8 ${WIDTH + 8} ${HEIGHT + 24}`} aria-hidden="true">
-          <path class="plot-axis" d={`M0 0V${HEIGHT}H${WIDTH}`} />
+        <svg viewBox={VIEW} aria-hidden="true">
+          <path d={`M0 0V${HEIGHT}H${WIDTH}`} />
+          <UnitAxis scale={scale} usaget={usaget} />
+          <AmountAxis top={scale.height} title={t('document.axisPrice')} />
+          {top > 0 && <AmountAxis top={top} title={t('document.axisTotal')} isAtEnd />}
           {old.length > 0 && <path class="plot-before" d={pathOf(old, scale)} />}
           <path class="plot-steps" d={pathOf(steps, scale)} />
           {steps.at(-1)?.to === null && (
-            <text class="plot-open" x={WIDTH} y={HEIGHT + 14}>
+            <text x={WIDTH + 4} y={HEIGHT + 4}>
               →
             </text>
           )}
-          {totals.length > 0 && <polyline class="plot-total" points={lineOf(totals, scale)} />}
+          {totals.length > 0 && <path class="plot-total" d={lineOf(totals, scale, top)} />}
           {units !== null && <Cursor at={placeOf(units, scale) * WIDTH} />}
         </svg>
       </div>
@@ -111,12 +122,69 @@ function pathOf(steps: readonly PriceStep[], scale: Scale): string {
 }
 
 /** The total has a scale of its own, up to its last value. */
-function lineOf(totals: readonly Total[], scale: Scale): string {
-  const top = Math.max(...totals.map(({ amount }) => Number(amount))) || 1
-  const points = totals.map(({ units, amount }) => {
-    return `${placeOf(units, scale) * WIDTH},${HEIGHT - (Number(amount) / top) * HEIGHT}`
-  })
-  return ['0', HEIGHT].join(',').concat(' ', points.join(' '))
+function lineOf(totals: readonly Total[], scale: Scale, top: number): string {
+  const drawn = totals.map((total) => ({ ...total, amount: Number(total.amount) }))
+  const x = (units: number) => placeOf(units, scale) * WIDTH
+  return totalPath(drawn, { x, y: (amount) => HEIGHT - (amount / (top || 1)) * HEIGHT })
+}
+
+interface UnitAxisProps {
+  readonly scale: Scale
+  readonly usaget: string | null
+}
+
+function UnitAxis({ scale, usaget }: UnitAxisProps) {
+  const ticks = scale.isLog ? [0, ...powersUpTo(scale.units)] : ticksBetween(0, scale.units)
+  return (
+    <>
+      {ticks.map((units) => {
+        const x = placeOf(units, scale) * WIDTH
+        return (
+          <g key={units}>
+            <path d={`M${x} ${HEIGHT}v4`} />
+            <text x={x} y={HEIGHT + 17} text-anchor="middle">
+              {formatShort(units)}
+            </text>
+          </g>
+        )
+      })}
+      <text x={WIDTH / 2} y={HEIGHT + 34} text-anchor="middle">
+        {usaget === null ? t('document.axisCycles') : t('document.axisUnits', { usaget })}
+      </text>
+    </>
+  )
+}
+
+interface AmountAxisProps {
+  readonly top: number
+  readonly title: string
+  readonly isAtEnd?: boolean
+}
+
+function AmountAxis({ top, title, isAtEnd = false }: AmountAxisProps) {
+  const [x, mark, anchor] = isAtEnd ? [WIDTH, 4, 'start'] : [0, -4, 'end']
+  return (
+    <>
+      {ticksBetween(0, top).map((amount) => {
+        const y = HEIGHT - (amount / top) * HEIGHT
+        return (
+          <g key={amount}>
+            <path d={`M${x} ${y}h${mark}`} />
+            <text x={x + 2 * mark} y={y + 4} text-anchor={anchor}>
+              {formatShort(amount)}
+            </text>
+          </g>
+        )
+      })}
+      <text
+        x={isAtEnd ? WIDTH + MARGIN.side : -MARGIN.side}
+        y={-14}
+        text-anchor={isAtEnd ? 'end' : 'start'}
+      >
+        {moneyHeader(title)}
+      </text>
+    </>
+  )
 }
 
 function said(units: number, steps: readonly PriceStep[], totals: readonly Total[]): string {
@@ -135,7 +203,7 @@ function said(units: number, steps: readonly PriceStep[], totals: readonly Total
 interface Asked {
   readonly price: Document
   readonly method: string
-  readonly samples: readonly number[]
+  readonly points: readonly Point[]
 }
 
 /** Totals of the API; none while the price is not valid. */
@@ -158,7 +226,7 @@ function useTotals(asked: Asked | null): readonly Total[] {
   return totals
 }
 
-async function readTotals({ price, method, samples }: Asked, signal: AbortSignal) {
+async function readTotals({ price, method, points }: Asked, signal: AbortSignal) {
   const quoted = {
     name: 'total',
     catalogue: {
@@ -166,13 +234,13 @@ async function readTotals({ price, method, samples }: Asked, signal: AbortSignal
       plans: [{ name: 'P', connection_type: 'postpaid' }],
     },
     subscriber: { plan: 'P' },
-    events: samples.map((units) => ({ usaget: 'units', usagev: units, rate: 'R' })),
+    events: points.map(({ units }) => ({ usaget: 'units', usagev: units, rate: 'R' })),
   }
   const [answer] = (await call('api/quote', { cases: [quoted] } as never, {
     signal,
     isSilent: true,
   })) as unknown as { readonly results?: readonly { readonly aprice: Figure }[] }[]
   return (answer?.results ?? []).map(({ aprice }, index) => {
-    return { units: samples[index] ?? 0, amount: aprice }
+    return { ...(points[index] as Point), amount: aprice }
   })
 }

@@ -3,6 +3,7 @@
  * that is read comes from the API.
  */
 import { leafText } from '../differences.ts'
+import { UNLIMITED } from './tiers.ts'
 import type { Document } from './values.ts'
 
 export interface PriceStep {
@@ -16,35 +17,33 @@ export interface PriceStep {
   /** As it is read: price and interval. */
   readonly price: string
   readonly interval: string
+  /** Whether an interval that has begun is charged whole. */
+  readonly isWhole: boolean
 }
 
-export const UNLIMITED = 'UNLIMITED'
-
-/** Tiers up to the first one that is not complete. */
+/** Tiers up to the first one that is not complete, one after the other: only sizes count. */
 export function stepsOf(tiers: readonly Document[]): readonly PriceStep[] {
   const steps: PriceStep[] = []
-  let begin = 0
+  let [begin, bound] = [0, 0]
   for (const [index, tier] of tiers.entries()) {
     const [to, interval, price] = [tier['to'], tier['interval'] ?? 1, tier['price']].map(
       (value) => {
         return value === undefined ? '' : leafText(value)
       },
     ) as [string, string, string]
-    const from = begin + gapBefore(tiers, index)
-    const end = to === UNLIMITED ? null : positionOf(to)
+    const start = positionOf(leafText(tier['from'] ?? ''))
+    const size = to === UNLIMITED ? null : positionOf(to) - (Number.isFinite(start) ? start : bound)
     const height = positionOf(price) / positionOf(interval)
-    if (!Number.isFinite(height) || (end !== null && !(end > from))) return steps
-    steps.push({ tier: index + 1, from, to: end, height, price, interval })
+    const isTyped = Number.isFinite(height) && positionOf(interval) > 0
+    if (!isTyped || (size !== null && !(size > 0))) return steps
+    const end = size === null ? null : begin + size
+    const isWhole = tier['ceil'] !== false
+    steps.push({ tier: index + 1, from: begin, to: end, height, price, interval, isWhole })
     if (end === null) return steps
     begin = end
+    bound = positionOf(to)
   }
   return steps
-}
-
-function gapBefore(tiers: readonly Document[], index: number): number {
-  const from = positionOf(leafText(tiers[index]?.['from'] ?? ''))
-  const before = index === 0 ? 0 : positionOf(leafText(tiers[index - 1]?.['to'] ?? ''))
-  return Number.isFinite(from - before) && from > before ? from - before : 0
 }
 
 function positionOf(text: string): number {
@@ -77,19 +76,64 @@ export function placeOf(units: number, scale: Scale): number {
   return Math.log1p(units) / Math.log1p(scale.units)
 }
 
-/** Numbers of units of which the total is asked: both ends of each tier, and others between. */
-export function samplesOf(
+function unitsAt(place: number, scale: Scale): number {
+  return scale.isLog ? Math.expm1(place * Math.log1p(scale.units)) : place * scale.units
+}
+
+/** Units at which the total is asked. */
+export interface Point {
+  readonly units: number
+  /** Whether the total jumps after the point before, and is then the same up to this one. */
+  readonly isJump: boolean
+}
+
+/** Of the width: narrower intervals are drawn as a slope. */
+const NARROWEST = 1 / 120
+/** Decimals of units: sums of binary numbers have more. */
+const UNIT_PARTS = 1e6
+
+/** The ends of the intervals. With `volume` one tier prices all units, so they begin at 0. */
+export function pointsOf(
   steps: readonly PriceStep[],
   scale: Scale,
-  count: number,
-): readonly number[] {
-  const spread = Array.from({ length: count }, (_, index) => {
-    const share = (index + 1) / count
-    return scale.isLog ? Math.expm1(share * Math.log1p(scale.units)) : share * scale.units
+  method: string,
+): readonly Point[] {
+  return steps.flatMap((step) => pointsIn(step, scale, method === 'volume' ? 0 : step.from))
+}
+
+function pointsIn(step: PriceStep, scale: Scale, origin: number): readonly Point[] {
+  const end = Math.min(step.to ?? scale.units, scale.units)
+  // Without whole intervals the total grows with each unit.
+  const interval = step.isWhole ? Number(step.interval) : Math.min(1, Number(step.interval))
+  const boundAfter = (units: number) =>
+    origin + (Math.floor((units - origin) / interval) + 1) * interval
+  const points: Point[] = []
+  for (let at = step.from; at < end; ) {
+    const [near, visible] = [boundAfter(at), unitsAt(placeOf(at, scale) + NARROWEST, scale)]
+    const isJump = points.length === 0 || (step.isWhole && near >= visible)
+    const next = isJump ? near : boundAfter(visible)
+    at = next > at ? Math.min(next, end) : end
+    points.push({ units: Math.round(at * UNIT_PARTS) / UNIT_PARTS, isJump })
+  }
+  return points
+}
+
+interface Drawn extends Point {
+  readonly amount: number
+}
+
+/** Functions of the place on the screen. */
+interface Places {
+  readonly x: (units: number) => number
+  readonly y: (amount: number) => number
+}
+
+/** A staircase, with slopes where its steps are too narrow to be seen. */
+export function totalPath(totals: readonly Drawn[], { x, y }: Places): string {
+  const lines = totals.map(({ units, isJump, amount }) => {
+    return isJump ? `V${y(amount)}H${x(units)}` : `L${x(units)} ${y(amount)}`
   })
-  const bounds = steps.flatMap(({ to }) => (to === null ? [] : [to, to + 1]))
-  const whole = [...spread, ...bounds].map((units) => Math.max(1, Math.round(units)))
-  return [...new Set(whole)].sort((one, other) => one - other)
+  return `M0 ${y(0)}${lines.join('')}`
 }
 
 export function stepAt(steps: readonly PriceStep[], units: number): PriceStep | null {

@@ -1,9 +1,11 @@
 /** Tiers of a price as a table: what is shown, what is edited, and the text of their plot. */
+import { useLayoutEffect, useRef } from 'preact/hooks'
 import type { FieldError } from '../../api/errors.ts'
 import { t } from '../../words/words.ts'
 import { leafText } from '../differences.ts'
 import { errorAt } from './scalar.tsx'
-import { type Document, pathOf, withValue } from './values.ts'
+import { followed, withTier } from './tiers.ts'
+import { type Document, pathOf } from './values.ts'
 
 const COLUMNS = ['from', 'to', 'interval', 'price'] as const
 type Column = (typeof COLUMNS)[number]
@@ -27,6 +29,17 @@ export function TierTable({ caption, path, tiers, onChange, errors }: TierTableP
     const changed = tiers.with(index, { ...tiers[index], [column]: text })
     onChange?.(column === 'to' ? followed(tiers, changed, index) : changed)
   }
+  const body = useRef<HTMLTableSectionElement>(null)
+  const isAdded = useRef(false)
+  useLayoutEffect(() => {
+    if (!isAdded.current) return
+    isAdded.current = false
+    body.current?.querySelector<HTMLInputElement>('tr:last-child input')?.focus()
+  }, [tiers])
+  const add = () => {
+    isAdded.current = true
+    onChange?.(withTier(tiers))
+  }
   return (
     <div>
       <table class="tier-table">
@@ -41,7 +54,7 @@ export function TierTable({ caption, path, tiers, onChange, errors }: TierTableP
             {onChange !== null && <td />}
           </tr>
         </thead>
-        <tbody>
+        <tbody ref={body}>
           {tiers.map((tier, index) => (
             <tr key={index}>
               {columns.map((column) => (
@@ -71,7 +84,7 @@ export function TierTable({ caption, path, tiers, onChange, errors }: TierTableP
         </tbody>
       </table>
       {onChange !== null && (
-        <button type="button" onClick={() => onChange(withTier(tiers))}>
+        <button type="button" onClick={add}>
           {t('document.addTier')}
         </button>
       )}
@@ -108,19 +121,4 @@ function Cell({ label, text, error, onText }: CellProps) {
       )}
     </>
   )
-}
-
-/** The next tier begins where this one ends, if it did before. */
-function followed(before: readonly Document[], after: readonly Document[], index: number) {
-  const next = after[index + 1]
-  if (next?.['from'] === undefined) return after
-  const didFollow = leafText(next['from']) === leafText(before[index]?.['to'])
-  return didFollow ? after.with(index + 1, { ...next, from: after[index]?.['to'] }) : after
-}
-
-/** Another tier at the end, which gets the open end of the last one. */
-function withTier(tiers: readonly Document[]): readonly Document[] {
-  const last = tiers.at(-1) ?? { from: '0', to: '', interval: '1', price: '' }
-  const cut = withValue(last, ['to'], '') as Document
-  return [...tiers.slice(0, -1), cut, { ...last, from: '' }]
 }

@@ -19,7 +19,6 @@ export const CATALOGUE: Readonly<Record<keyof typeof EN, string>> = {
     'Kein Schlüssel beginnt mit diesem Text. Schlüssel bestehen aus Großbuchstaben.',
   'catalogue.unknown': 'Keine Revision mit diesem Schlüssel ist gespeichert.',
   'catalogue.revisions': 'Revisionen',
-  'catalogue.open': 'ohne Ende',
   'catalogue.changed': 'geändert: {fields}',
   'catalogue.views': 'Ansichten der Revision',
   'catalogue.tab.terms': 'Bedingungen',
@@ -27,6 +26,10 @@ export const CATALOGUE: Readonly<Record<keyof typeof EN, string>> = {
   'catalogue.tab.used': 'Verwendet von',
   'catalogue.tab.audit': 'Audit',
   'catalogue.edit': 'Bearbeiten',
+  'catalogue.endConfirmed':
+    'Diese Revision endete vor dem Ende des letzten bestätigten Zyklus: Sie ist nicht mehr änderbar.',
+  'catalogue.beginConfirmed':
+    'Sie begann vor dem Ende des letzten bestätigten Zyklus: Ihr Beginn ist nicht mehr änderbar.',
   'catalogue.move': 'Beginn verschieben…',
   'catalogue.close': 'Beenden…',
   'catalogue.reopen': 'Fortsetzen…',

@@ -26,7 +26,6 @@ export const CUSTOMER: Readonly<Record<keyof typeof EN, string>> = {
   'customer.history': 'Revisionen',
   'customer.asOf': 'Stand vom ({zone})',
   'customer.now': 'Jetzt',
-  'customer.open': 'ohne Ende',
   'customer.planNamed': 'Plan {plan}',
   'customer.changed': 'geändert: {fields}',
   'customer.noneAt': 'Zu dieser Zeit war keine Revision gültig.',

@@ -29,6 +29,10 @@ export const DOCUMENTS: Readonly<Record<keyof typeof EN, string>> = {
   'document.plot': 'Preis nach Einheiten: {count} Stufen. Die Pfeiltasten lesen ihn.',
   'document.plotHint':
     'Preis einer Einheit (dick), vor der Änderung (gestrichelt), Summe einer Nutzung (dünn).',
+  'document.axisUnits': 'Einheiten von {usaget}',
+  'document.axisCycles': 'Zyklen',
+  'document.axisPrice': 'Preis einer Einheit',
+  'document.axisTotal': 'Summe',
   'document.log': 'logarithmisch',
   'document.atUnits': 'bei {units}',
   'document.inTier': 'Stufe {tier}: {price} je {interval}',

@@ -4,6 +4,7 @@ export const FRAME: Readonly<Record<keyof typeof EN, string>> = {
   'frame.skip': 'Zum Inhalt springen',
   'frame.pages': 'Seiten',
   'frame.page': '{page} · Tollgate',
+  'frame.testClock': 'Testuhr: {time}',
   'frame.reload': 'Die Konsole wurde aktualisiert. Bitte diese Seite neu laden.',
   'frame.notFound': 'Unter dieser Adresse gibt es keine Seite.',
   'page.catalogue': 'Katalog',
@@ -74,6 +75,7 @@ export const FRAME: Readonly<Record<keyof typeof EN, string>> = {
   'table.previous': 'Vorherige Seite',
 
   'time.header': '{title} ({zone})',
+  'time.open': 'ohne Ende',
   'zone.next': 'Zeiten in einer anderen Zone zeigen',
   'zone.node': 'Knoten: {zone}',
   'zone.utc': 'UTC',
@@ -93,7 +95,7 @@ export const FRAME: Readonly<Record<keyof typeof EN, string>> = {
   'calls.short': 'Aufrufe',
   'calls.about':
     'Was diese Seite die API gefragt hat. Als curl braucht ein Aufruf ein Zugriffstoken in TOKEN.',
-  'calls.time': 'Zeit',
+  'calls.time': 'Zeit des Browsers',
   'calls.call': 'Aufruf',
   'calls.outcome': 'Ergebnis',
   'calls.took': 'Dauer',

@@ -1,6 +1,8 @@
 import type { OVERVIEW as EN } from '../en/overview.ts'
 
 export const OVERVIEW: Readonly<Record<keyof typeof EN, string>> = {
+  'overview.realTime':
+    'Die Werte dieser Seite sind in der wirklichen Zeit, nicht in der der Testuhr.',
   'overview.connecting': 'Wird verbunden…',
   'overview.live': 'live · vor {age}',
   'overview.polled': 'alle 2 s · vor {age}',

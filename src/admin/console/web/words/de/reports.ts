@@ -17,8 +17,9 @@ export const REPORTS: Readonly<Record<keyof typeof EN, string>> = {
   'reports.took': '{seconds} s',
   'reports.rows': 'Zeilen von {name}',
   'reports.chart': '{of} nach {by}',
+  'reports.chartSum': '{of} nach {by}: Summen der Zeilen dieser Seite',
   'reports.chartLabel':
-    '{of} nach {by}: {count} Werte dieser Seite, von {first} bis {last}. Die Tabelle hat alle.',
+    '{of} nach {by}: {count} Balken, von {first} bis {last}. Die Tabelle hat ihre Zeilen.',
   'reports.by': 'Diagramm nach',
   'reports.of': 'Wert',
   'reports.new': 'Neuer Bericht',

@@ -17,7 +17,6 @@ export const CATALOGUE = {
   'catalogue.noneFound': 'No key begins with this text. Keys are in capital letters.',
   'catalogue.unknown': 'No revision with this key is stored.',
   'catalogue.revisions': 'Revisions',
-  'catalogue.open': 'no end',
   'catalogue.changed': 'changed: {fields}',
   'catalogue.views': 'Views of the revision',
   'catalogue.tab.terms': 'Terms',
@@ -25,6 +24,10 @@ export const CATALOGUE = {
   'catalogue.tab.used': 'Used by',
   'catalogue.tab.audit': 'Audit',
   'catalogue.edit': 'Edit',
+  'catalogue.endConfirmed':
+    'This revision ended before the end of the last confirmed cycle: it can no longer be edited.',
+  'catalogue.beginConfirmed':
+    'It began before the end of the last confirmed cycle: its begin can no longer be changed.',
   'catalogue.move': 'Move begin…',
   'catalogue.close': 'End…',
   'catalogue.reopen': 'Reopen…',

@@ -25,7 +25,6 @@ export const CUSTOMER = {
   'customer.history': 'Revisions',
   'customer.asOf': 'As of ({zone})',
   'customer.now': 'Now',
-  'customer.open': 'no end',
   'customer.planNamed': 'Plan {plan}',
   'customer.changed': 'changed: {fields}',
   'customer.noneAt': 'No revision was valid at that time.',

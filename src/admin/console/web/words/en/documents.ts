@@ -26,6 +26,10 @@ export const DOCUMENTS = {
   'document.plot': 'Price by units: {count} tiers. The arrow keys read it.',
   'document.plotHint':
     'Price of a unit (thick), before the edit (dashed), total of a usage (thin).',
+  'document.axisUnits': 'units of {usaget}',
+  'document.axisCycles': 'cycles',
+  'document.axisPrice': 'Price of a unit',
+  'document.axisTotal': 'Total',
   'document.log': 'logarithmic',
   'document.atUnits': 'at {units}',
   'document.inTier': 'tier {tier}: {price} for each {interval}',

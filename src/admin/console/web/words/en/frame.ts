@@ -3,6 +3,7 @@ export const FRAME = {
   'frame.skip': 'Skip to the content',
   'frame.pages': 'Pages',
   'frame.page': '{page} · Tollgate',
+  'frame.testClock': 'Test clock: {time}',
   'frame.reload': 'The console has been updated. Reload this page.',
   'frame.notFound': 'There is no page at this address.',
   'page.catalogue': 'Catalogue',
@@ -72,6 +73,7 @@ export const FRAME = {
   'table.previous': 'Previous page',
 
   'time.header': '{title} ({zone})',
+  'time.open': 'no end',
   'zone.next': 'Show times in another zone',
   'zone.node': 'Node: {zone}',
   'zone.utc': 'UTC',
@@ -91,7 +93,7 @@ export const FRAME = {
   'calls.short': 'Calls',
   'calls.about':
     'What this page has asked the API. As curl, each call takes an access token in TOKEN.',
-  'calls.time': 'Time',
+  'calls.time': 'Time of the browser',
   'calls.call': 'Call',
   'calls.outcome': 'Outcome',
   'calls.took': 'Took',

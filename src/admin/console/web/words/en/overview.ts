@@ -1,5 +1,6 @@
 /** Texts of the overview. */
 export const OVERVIEW = {
+  'overview.realTime': 'The figures of this page are in real time, not in that of the test clock.',
   'overview.connecting': 'Connecting…',
   'overview.live': 'live · {age} ago',
   'overview.polled': 'every 2 s · {age} ago',

@@ -55,7 +55,7 @@ export const PAYMENTS = {
   'correct.about': '{amount} of account {aid}.',
   'correct.how': 'What to do',
   'correct.do': 'Correct the payment',
-  'correct.cancel': 'Cancel it',
+  'correct.cancel': 'Void it',
   'correct.reject': 'Reject it',
   'correct.deny': 'Deny it',
   'correct.mark_paid': 'Confirm that the money has arrived',

@@ -16,8 +16,9 @@ export const REPORTS = {
   'reports.took': '{seconds} s',
   'reports.rows': 'Rows of {name}',
   'reports.chart': '{of} by {by}',
+  'reports.chartSum': '{of} by {by}: sums of the rows of this page',
   'reports.chartLabel':
-    '{of} by {by}: {count} values of this page, from {first} to {last}. The table has them all.',
+    '{of} by {by}: {count} bars, from {first} to {last}. The table has their rows.',
   'reports.by': 'Chart by',
   'reports.of': 'Value',
   'reports.new': 'New report',
