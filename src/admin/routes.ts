@@ -53,7 +53,7 @@ export interface RouteParts {
   readonly checkFileType: CheckFileType | undefined
   readonly health: Pick<
     HealthOptions,
-    'isRedisFit' | 'canRedisWrite' | 'areChangesFinished' | 'hasUsers'
+    'isRedisFit' | 'canRedisWrite' | 'canMongoWrite' | 'areChangesFinished' | 'hasUsers'
   >
 }
 

@@ -7,6 +7,7 @@ import { createAudit } from '../catalog/audit/audit.ts'
 import { type Catalog, openCatalog } from '../catalog/connection.ts'
 import { createCurrentSettings } from '../catalog/settings/current-settings.ts'
 import type { OutboxRunner } from '../catalog/transactions/dispatcher.ts'
+import { watchMongoWrites } from '../catalog/write-watch.ts'
 import { isLoopback } from '../config/hosts.ts'
 import type { Config } from '../config/schema.ts'
 import type { CheckFileType } from '../file-types/check-report.ts'
@@ -110,7 +111,10 @@ export async function startAdmin(options: AdminOptions): Promise<Admin> {
     auth.guard.install(server)
     refuseCrossSite(server, config.admin, listedOrigins(settings))
     const areChangesFinished = () => outbox?.hasRun() === true
-    const health = { isRedisFit, canRedisWrite, areChangesFinished, hasUsers: () => hasUsers() }
+    const writes = watchMongoWrites(catalog, log, metrics.mongoCannotWrite)
+    ends.push(writes)
+    const fitness = { isRedisFit, canRedisWrite, canMongoWrite: writes.canWrite }
+    const health = { ...fitness, areChangesFinished, hasUsers: () => hasUsers() }
     const { checkFileType } = options
     const charging = { lookup, liveCatalogue, checkFileType }
     const apis = { audit, auth, entityApi, payments, cycle, reports, ...charging, health }
