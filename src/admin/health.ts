@@ -86,7 +86,7 @@ export async function readHealth(
   snapshots: Promise<readonly MetricsSnapshot[]>,
   limitMs?: number,
 ): Promise<NodeHealth> {
-  const { redis, partitions, catalog, areChangesFinished, hasUsers } = options
+  const { redis, partitions, areChangesFinished, hasUsers } = options
   const limited = <T>(check: Promise<T>) =>
     limitMs === undefined ? check : within(check, limitMs, 'unavailable' as const)
   const [redisCheck, mongoCheck, ledgerCheck, reported] = await Promise.all([

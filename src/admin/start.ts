@@ -5,6 +5,7 @@ import { settingsOf } from '../billing/quote/settings.ts'
 import { createAccounts } from '../billing/run/open-accounts.ts'
 import { createAudit } from '../catalog/audit/audit.ts'
 import { type Catalog, openCatalog } from '../catalog/connection.ts'
+import { patienceOf } from '../catalog/patience.ts'
 import { createCurrentSettings } from '../catalog/settings/current-settings.ts'
 import type { OutboxRunner } from '../catalog/transactions/dispatcher.ts'
 import { watchMongoWrites } from '../catalog/write-watch.ts'
@@ -74,6 +75,7 @@ export async function startAdmin(options: AdminOptions): Promise<Admin> {
   const { readTimeoutMs } = config.entities
   const catalog = await openCatalog({ ...config.mongo, appName: 'tollgate-admin', readTimeoutMs })
   const reader = await openReader(config)
+  const batch = await openBatch(config, log, catalog)
   const redis = openRedis(config.redis, log)
   const ledger = createLedger(redis, config.ledger, randomInt(1, TOKEN_MAX))
   const settings = createCurrentSettings(catalog, clock, config.catalog.pollMs)
@@ -90,7 +92,12 @@ export async function startAdmin(options: AdminOptions): Promise<Admin> {
   const cycle = createCycle({ ...parts, openAccounts })
   const reports = createReports({ catalog, reader, config, fields: entityApi.fields })
   const liveCatalogue = createLiveCatalogue({ catalog, log, settings: settingsOf(config.rating) })
-  const handlers = jobHandlers(entityApi, { config, metrics, payments, cycle, reports })
+  // Jobs pass their sessions to these stores.
+  const stores = { ...entityApi.stores, catalog: batch }
+  const handlers = jobHandlers(
+    { ...entityApi, stores },
+    { config, metrics, payments, cycle, reports },
+  )
   const clockMover = createClockMover({ ...parts, ledger, metrics, handlers, audit, charges })
   const ends: { stop(): Promise<void> | void }[] = []
   let outbox: OutboxRunner | undefined
@@ -104,6 +111,7 @@ export async function startAdmin(options: AdminOptions): Promise<Admin> {
     await server.close()
     for (const end of ends) await end.stop()
     await Promise.all([accounts.close(), liveCatalogue.stop()])
+    await batch.close()
     await Promise.all([redis.close(), catalog.close(), reader.close()])
   }
   try {
@@ -126,7 +134,7 @@ export async function startAdmin(options: AdminOptions): Promise<Admin> {
       await mayListen(config, catalog, realTimeOf(clock), first)
     }
     outbox = catalog.dispatcher.start()
-    const runner = startJobRunner({ ...parts, handlers })
+    const runner = startJobRunner({ ...parts, catalog: batch, handlers })
     ends.push(outbox, runner, startStandingJobs(parts), startReseal(parts))
     ends.push(cycle, watchRuns(cycle, metrics))
     const port = await listen(server, config.admin)
@@ -138,6 +146,16 @@ export async function startAdmin(options: AdminOptions): Promise<Admin> {
     await close(0)
     throw error
   }
+}
+
+/** The connection for jobs, which wait for MongoDB, and have the outbox of the others. */
+function openBatch({ mongo, entities }: Config, log: Logger, first: Catalog): Promise<Catalog> {
+  const { readTimeoutMs } = entities
+  const patience = patienceOf(mongo.batchTimeoutMs, (reason) => {
+    if (reason === null) log.info('jobs continue')
+    else log.warn({ reason }, 'jobs wait for MongoDB')
+  })
+  return openCatalog({ ...mongo, appName: 'tollgate-jobs', readTimeoutMs, patience }, first)
 }
 
 /** Few at once: reports wait for each other before they occupy the store. */

@@ -2,7 +2,7 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
-import { CommandError } from './errors.ts'
+import { CommandError, KilledAtStartError } from './errors.ts'
 import { type BoundPorts, isChildMessage, STANDBY, TAKE_OVER } from './ipc.ts'
 import type { Running } from './supervisor.ts'
 
@@ -133,9 +133,15 @@ function awaitMessage(
     child.on('message', take)
     void exited.then((how) => {
       clearTimeout(timer)
-      fail(`ended at start, ${how}`)
+      reject(endedAtStart(name, how))
     })
   })
+}
+
+/** `how`: the signal, or `code N`. */
+export function endedAtStart(name: string, how: string): CommandError {
+  const Kind = how.startsWith('SIG') ? KilledAtStartError : CommandError
+  return new Kind(`${name}: ended at start, ${how}`)
 }
 
 /** Resolves with how the child exited. The child is killed if this process exits first. */

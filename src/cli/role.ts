@@ -14,6 +14,7 @@ import { watchRedisPolicy } from '../store/policy-watch.ts'
 import { openRedis, type RedisConnection, waitForRedis } from '../store/redis.ts'
 import { checkRedisPolicy } from '../store/redis-policy.ts'
 import { type BoundPorts, endWithParent, mayListen, notifyParent } from './ipc.ts'
+import { checkOpenFiles } from './open-files.ts'
 import type { Shell } from './shell.ts'
 import { withStoreUrls } from './stores.ts'
 
@@ -67,7 +68,9 @@ export async function runRole(
 ): Promise<1 | undefined> {
   try {
     const isPart = process.connected
-    const config = withStoreUrls(shell.config(isPart))
+    const given = shell.config(isPart)
+    checkOpenFiles(name, given)
+    const config = withStoreUrls(given)
     const log = createLogger({ name, level: config.log.level })
     const shutdown = createShutdown({ timeoutMs: config.shutdown.timeoutMs, log })
     shutdown.listen()

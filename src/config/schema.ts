@@ -56,6 +56,7 @@ export const ConfigSchema = section({
     url: text('mongo-url'),
     database: text('database-name'),
     timeoutMs: integer(10, 60 * SECOND_MS),
+    batchTimeoutMs: integer(10, 24 * 3600 * SECOND_MS),
   }),
   realtime: section({
     host: text('host'),
