@@ -13,7 +13,7 @@ import { startSnapshotPublisher } from '../store/metrics-exchange.ts'
 import { watchRedisPolicy } from '../store/policy-watch.ts'
 import { openRedis, type RedisConnection, waitForRedis } from '../store/redis.ts'
 import { checkRedisPolicy } from '../store/redis-policy.ts'
-import { type BoundPorts, endWithParent, mayListen, notifyParent } from './ipc.ts'
+import { type BoundPorts, beatToParent, endWithParent, mayListen, notifyParent } from './ipc.ts'
 import { checkOpenFiles } from './open-files.ts'
 import type { Shell } from './shell.ts'
 import { withStoreUrls } from './stores.ts'
@@ -117,7 +117,10 @@ async function startInOrder(
       clock: followed.clock,
       ...fitness,
       drainMs,
-      mayListen,
+      mayListen() {
+        if (name === 'realtime') beatToParent(config.realtime.silenceMs)
+        return mayListen()
+      },
       fail: shutdown.fail,
     })
     if (name !== 'admin') {

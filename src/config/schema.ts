@@ -65,6 +65,7 @@ export const ConfigSchema = section({
     defaultFileType: text('file-type'),
     httpServer: oneOf('auto', 'native', 'javascript'),
     standby: Type.Boolean(),
+    silenceMs: integer(100, 3600 * SECOND_MS),
     connectionsMax: integer(1, 1_000_000),
     bodyBytesMax: integer(1024, 16 * 1024 * 1024),
     listeners: integer(1, 64),
