@@ -70,12 +70,9 @@ const OPEN = 'the control plane is open to the network without authentication'
  * available. Throws `AdminListenError`, or `CatalogUrlError` for an invalid MongoDB URL.
  */
 export async function startAdmin(options: AdminOptions): Promise<Admin> {
-  const { config, log, metrics, clock } = options
-  const { isRedisFit = () => true, canRedisWrite = () => true, stripeAddress } = options
-  const { readTimeoutMs } = config.entities
-  const catalog = await openCatalog({ ...config.mongo, appName: 'tollgate-admin', readTimeoutMs })
-  const reader = await openReader(config)
-  const batch = await openBatch(config, log, catalog)
+  const { config, log, metrics, clock, checkFileType, stripeAddress } = options
+  const { isRedisFit = () => true, canRedisWrite = () => true } = options
+  const { catalog, reader, batch } = await openCatalogs(config, log)
   const redis = openRedis(config.redis, log)
   const ledger = createLedger(redis, config.ledger, randomInt(1, TOKEN_MAX))
   const settings = createCurrentSettings(catalog, clock, config.catalog.pollMs)
@@ -92,12 +89,8 @@ export async function startAdmin(options: AdminOptions): Promise<Admin> {
   const cycle = createCycle({ ...parts, openAccounts })
   const reports = createReports({ catalog, reader, config, fields: entityApi.fields })
   const liveCatalogue = createLiveCatalogue({ catalog, log, settings: settingsOf(config.rating) })
-  // Jobs pass their sessions to these stores.
-  const stores = { ...entityApi.stores, catalog: batch }
-  const handlers = jobHandlers(
-    { ...entityApi, stores },
-    { config, metrics, payments, cycle, reports },
-  )
+  const jobParts = { config, metrics, payments, cycle, reports }
+  const handlers = jobHandlers(entityApi, jobParts)
   const clockMover = createClockMover({ ...parts, ledger, metrics, handlers, audit, charges })
   const ends: { stop(): Promise<void> | void }[] = []
   let outbox: OutboxRunner | undefined
@@ -123,7 +116,6 @@ export async function startAdmin(options: AdminOptions): Promise<Admin> {
     ends.push(writes)
     const fitness = { isRedisFit, canRedisWrite, canMongoWrite: writes.canWrite }
     const health = { ...fitness, areChangesFinished, hasUsers: () => hasUsers() }
-    const { checkFileType } = options
     const charging = { lookup, liveCatalogue, checkFileType }
     const apis = { audit, auth, entityApi, payments, cycle, reports, ...charging, health }
     addRoutes(server, { ...parts, ...apis, redis, clockMover, metrics })
@@ -134,18 +126,30 @@ export async function startAdmin(options: AdminOptions): Promise<Admin> {
       await mayListen(config, catalog, realTimeOf(clock), first)
     }
     outbox = catalog.dispatcher.start()
-    const runner = startJobRunner({ ...parts, catalog: batch, handlers })
+    // The handlers get sessions of the runner: both have the same connection.
+    const patient = { ...entityApi, stores: { ...entityApi.stores, catalog: batch } }
+    const handled = { ...parts, catalog: batch, handlers: jobHandlers(patient, jobParts) }
+    const runner = startJobRunner(handled)
     ends.push(outbox, runner, startStandingJobs(parts), startReseal(parts))
     ends.push(cycle, watchRuns(cycle, metrics))
     const port = await listen(server, config.admin)
-    const { host, openTo } = config.admin
-    if (!isLoopback(host) && openTo === 'network') log.warn({ host, port }, OPEN)
+    warnIfOpen(config, port, log)
     if (config.recorder.enabled) recorder = await startRecorder(options)
     return { port, close }
   } catch (error) {
     await close(0)
     throw error
   }
+}
+
+function warnIfOpen({ admin: { host, openTo } }: Config, port: number, log: Logger): void {
+  if (!isLoopback(host) && openTo === 'network') log.warn({ host, port }, OPEN)
+}
+
+async function openCatalogs(config: Config, log: Logger) {
+  const { readTimeoutMs } = config.entities
+  const catalog = await openCatalog({ ...config.mongo, appName: 'tollgate-admin', readTimeoutMs })
+  return { catalog, reader: await openReader(config), batch: await openBatch(config, log, catalog) }
 }
 
 /** The connection for jobs, which wait for MongoDB, and have the outbox of the others. */

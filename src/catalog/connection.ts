@@ -30,8 +30,8 @@ export interface CatalogOptions {
   /** Reads from a replica if there is one; its data may be some seconds old. Not for writes. */
   readsReplica?: boolean
   /**
-   * For batch work: an operation has a minute or more for its answer, and whoever waits longer than
-   * `timeoutMs` is told.
+   * Gives an operation of batch work a minute or more for its answer, and tells when it waits
+   * longer than `timeoutMs`.
    */
   patience?: Patience
 }
@@ -244,11 +244,14 @@ const BUSY_MS = 50
 /** After this many times `timeoutMs` without any answer, the driver is reconnected. */
 const SILENT_TIMEOUTS = 3
 
-function createRunners(
+type Within = <T>(what: string, limitMs: number, operation: () => Promise<T>) => Promise<T>
+
+/** Bounds operations as a whole, and tells when one takes longer than `noticeMs`. */
+function createDeadlines(
   link: ServerLink,
-  { timeoutMs, readTimeoutMs = timeoutMs, patience }: CatalogOptions,
+  { timeoutMs, patience }: CatalogOptions,
   noticeMs: number,
-): Pick<Catalog, 'run' | 'read'> {
+): Within {
   let answeredMs = monotonicMs()
   const tellLater = (what: string) => {
     if (patience === undefined) return undefined
@@ -260,7 +263,7 @@ function createRunners(
     answeredMs = monotonicMs()
     link.reconnect()
   }
-  const within = async <T>(what: string, limitMs: number, operation: () => Promise<T>) => {
+  return async (what, limitMs, operation) => {
     let timer: NodeJS.Timeout | undefined
     let isLate = false
     const notice = tellLater(what)
@@ -298,6 +301,15 @@ function createRunners(
       clearTimeout(notice)
     }
   }
+}
+
+function createRunners(
+  link: ServerLink,
+  options: CatalogOptions,
+  noticeMs: number,
+): Pick<Catalog, 'run' | 'read'> {
+  const { timeoutMs, readTimeoutMs = timeoutMs } = options
+  const within = createDeadlines(link, options, noticeMs)
   return {
     async run(what, operation) {
       try {

@@ -1,7 +1,6 @@
 /** Batch work waits for MongoDB longer than a charge may, and tells that it waits. */
 import { setTimeout as pause } from 'node:timers/promises'
 import { monotonicMs } from '../runtime/clock.ts'
-import type { Catalog } from './connection.ts'
 import { CatalogUnavailableError, SlowReadError } from './errors.ts'
 
 export interface Patience {
@@ -50,16 +49,6 @@ export async function repeated<T>(
       onWait((error as Error).message)
       await pause(Math.min(pauseMs, leftMs))
     }
-  }
-}
-
-/** The catalogue for work whose operations only read: each of them is repeated. */
-export function repeatingReads(catalog: Catalog, patience: Patience): Catalog {
-  return {
-    ...catalog,
-    run: (what, operation) => repeated(() => catalog.run(what, operation), patience),
-    read: (what, operation, options) =>
-      repeated(() => catalog.read(what, operation, options), patience),
   }
 }
 

@@ -1,6 +1,6 @@
 /** `tollgate audit`: checks that every unit is accounted for while the product is running. */
 import { entityStoresOf } from '../admin/entity-api.ts'
-import { repeatingReads } from '../catalog/patience.ts'
+import { repeatingReads } from '../catalog/repeating-reads.ts'
 import { parseInstant } from '../domain/time.ts'
 import { watchRecorderProgress } from '../ledger/recorder-progress.ts'
 import { createLogger } from '../runtime/log.ts'

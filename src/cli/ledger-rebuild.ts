@@ -1,6 +1,6 @@
 /** `tollgate ledger rebuild`: restores a ledger that Redis has lost from the records in MongoDB. */
 import { epochRecordOf } from '../catalog/installation.ts'
-import { repeatingReads } from '../catalog/patience.ts'
+import { repeatingReads } from '../catalog/repeating-reads.ts'
 import { monotonicMs, systemClock } from '../runtime/clock.ts'
 import type { OptionValues } from './parse.ts'
 import { type RestoredAccount, rebuild } from './rebuild/rebuild.ts'

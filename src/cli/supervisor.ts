@@ -36,7 +36,7 @@ export interface SupervisorOptions {
   readonly log: Pick<Logger, 'warn' | 'error'>
 }
 
-/** Of a process that is killed while it starts for the first time. */
+/** Further starts of a process that is killed during its first start. */
 const RESTARTS_AT_START = 5
 const PAUSE_MS_MIN = 100
 const PAUSE_MS_MAX = 10_000

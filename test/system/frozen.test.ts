@@ -17,7 +17,7 @@ import { waitUntil } from '../support/wait.ts'
 const product = createProduct({ TOLLGATE_REALTIME_SILENCE_MS: '2000' })
 afterAll(() => product.close())
 
-it('a frozen charging process is replaced under load, and charges nothing when it is continued', async () => {
+it('a frozen charging process is replaced under load, and never charges again', async () => {
   const tollgate = await product.start()
   const stores = storesOf(product)
   await populate({ ...stores, ...POPULATION })

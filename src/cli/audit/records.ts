@@ -1,7 +1,7 @@
 /** `tollgate audit --records`: verifies the hash chain of audit records. */
 import type { ChainEnd } from '../../catalog/audit/chain.ts'
 import { type ChainReport, verifyChain } from '../../catalog/audit/verify.ts'
-import { repeatingReads } from '../../catalog/patience.ts'
+import { repeatingReads } from '../../catalog/repeating-reads.ts'
 import { UsageError } from '../errors.ts'
 import { type OptionValues, optionalText } from '../parse.ts'
 import type { Shell } from '../shell.ts'
