@@ -50,9 +50,9 @@ export interface NodeHealth {
  * `/health/live`: 200 while the process answers. `/health/ready`: 200, or 503 with the failed
  * checks. A store is `unavailable`, or `cannot_write` if it refuses writes, for example because its
  * disk is full; Redis is `misconfigured` if it could lose units; the ledger is `lost` until its
- * data is rebuilt; changes are `unfinished` until those of dead processes have been recovered; `users`
- * is `none`, and only present, while the existence of a user is not confirmed. `catalogue` does not
- * affect the status: `incomplete` if a charging process skips stored entities that it cannot use,
+ * data is rebuilt; changes are `unfinished` until those of dead processes have been recovered;
+ * `users` is `none`, and only present, while the existence of a user is not confirmed. `catalogue`
+ * does not affect the status: `incomplete` if a charging process skips stored entities that it cannot use,
  * `unknown` if no process reports. `/health/catalogue` lists them. Neither does `customers`, which
  * is present in external customer mode: `unavailable` while a worker does not call the customer
  * system because its calls fail.

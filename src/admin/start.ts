@@ -116,8 +116,8 @@ export async function startAdmin(options: AdminOptions): Promise<Admin> {
     ends.push(writes)
     const fitness = { isRedisFit, canRedisWrite, canMongoWrite: writes.canWrite }
     const health = { ...fitness, areChangesFinished, hasUsers: () => hasUsers() }
-    const charging = { lookup, liveCatalogue, checkFileType }
-    const apis = { audit, auth, entityApi, payments, cycle, reports, ...charging, health }
+    const charging = { lookup, liveCatalogue, checkFileType, health }
+    const apis = { audit, auth, entityApi, payments, cycle, reports, ...charging }
     addRoutes(server, { ...parts, ...apis, redis, clockMover, metrics })
     if (!auth.guard.isOpen) {
       const first = watchFirstAdmin({ catalog, clock: realTimeOf(clock), log, dataDir })
@@ -129,8 +129,7 @@ export async function startAdmin(options: AdminOptions): Promise<Admin> {
     // The handlers get sessions of the runner: both have the same connection.
     const patient = { ...entityApi, stores: { ...entityApi.stores, catalog: batch } }
     const handled = { ...parts, catalog: batch, handlers: jobHandlers(patient, jobParts) }
-    const runner = startJobRunner(handled)
-    ends.push(outbox, runner, startStandingJobs(parts), startReseal(parts))
+    ends.push(outbox, startJobRunner(handled), startStandingJobs(parts), startReseal(parts))
     ends.push(cycle, watchRuns(cycle, metrics))
     const port = await listen(server, config.admin)
     warnIfOpen(config, port, log)

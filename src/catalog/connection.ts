@@ -127,7 +127,7 @@ export async function openCatalog(
   first?: Pick<Catalog, 'dispatcher' | 'jobWatchers'>,
 ): Promise<Catalog> {
   const options = patientOptions(given)
-  const client = createClient(options)
+  const client = createClient(options, given.timeoutMs)
   const db = client.db(options.database)
   const link = createLink(client)
   const { run, read } = createRunners(link, options, given.timeoutMs)
@@ -167,14 +167,15 @@ function patientOptions(options: CatalogOptions): CatalogOptions {
   return { ...options, timeoutMs: answerMs, readTimeoutMs: Math.max(readTimeoutMs, answerMs) }
 }
 
-function createClient(options: CatalogOptions): MongoClient {
+/** `selectMs`: a server that is away is an outage soon, also to batch work, which repeats. */
+function createClient(options: CatalogOptions, selectMs: number): MongoClient {
   const { url, timeoutMs, appName, connectionsMax = CONNECTIONS_MAX } = options
   const { readTimeoutMs = timeoutMs, readsReplica = false } = options
   try {
     return new MongoClient(url, {
       appName,
-      serverSelectionTimeoutMS: timeoutMs,
-      connectTimeoutMS: timeoutMs,
+      serverSelectionTimeoutMS: selectMs,
+      connectTimeoutMS: selectMs,
       // The server enforces the time limit of reads; the socket timeout only ends reads that hang.
       socketTimeoutMS: Math.max(timeoutMs, readTimeoutMs + READ_GRACE_MS),
       waitQueueTimeoutMS: timeoutMs,

@@ -118,7 +118,8 @@ async function interruptEverywhere(
       watch: { patience },
     })
     const result = await first.catch(() => null)
-    if (result !== null && wasReached()) {
+    // A missing index is only a warning, for which nothing is repeated.
+    if (result !== null && told.length > 0) {
       continued += 1
       expect(told).toEqual(['interrupted', null])
     }
