@@ -18,6 +18,8 @@ export interface HealthChecks {
   isRedisFit: () => boolean
   /** False while no Redis master accepts writes; nothing is charged then. */
   canRedisWrite: () => boolean
+  /** False while MongoDB refuses writes. */
+  canMongoWrite: () => boolean
   /** False until unfinished changes of dead processes have been recovered. */
   areChangesFinished: () => boolean
   /** False until the existence of a user is confirmed, if authentication is required. */
@@ -46,11 +48,11 @@ export interface NodeHealth {
 
 /**
  * `/health/live`: 200 while the process answers. `/health/ready`: 200, or 503 with the failed
- * checks. A store is `unavailable`; Redis is `misconfigured` if it could lose units, or
- * `cannot_write` if it refuses writes because its disk is full; the ledger is `lost` until its data
- * is rebuilt; changes are `unfinished` until those of dead processes have been recovered; `users`
- * is `none`, and only present, while the existence of a user is not confirmed. `catalogue` does not
- * affect the status: `incomplete` if a charging process skips stored entities that it cannot use,
+ * checks. A store is `unavailable`, or `cannot_write` if it refuses writes, for example because its
+ * disk is full; Redis is `misconfigured` if it could lose units; the ledger is `lost` until its
+ * data is rebuilt; changes are `unfinished` until those of dead processes have been recovered;
+ * `users` is `none`, and only present, while the existence of a user is not confirmed. `catalogue`
+ * does not affect the status: `incomplete` if a charging process skips stored entities that it cannot use,
  * `unknown` if no process reports. `/health/catalogue` lists them. Neither does `customers`, which
  * is present in external customer mode: `unavailable` while a worker does not call the customer
  * system because its calls fail.
@@ -84,12 +86,12 @@ export async function readHealth(
   snapshots: Promise<readonly MetricsSnapshot[]>,
   limitMs?: number,
 ): Promise<NodeHealth> {
-  const { redis, partitions, catalog, areChangesFinished, hasUsers } = options
+  const { redis, partitions, areChangesFinished, hasUsers } = options
   const limited = <T>(check: Promise<T>) =>
     limitMs === undefined ? check : within(check, limitMs, 'unavailable' as const)
   const [redisCheck, mongoCheck, ledgerCheck, reported] = await Promise.all([
     limited(checkRedis(options)),
-    limited(checkOf(catalog.ping())),
+    limited(checkMongo(options)),
     limited(checkLedger(redis, partitions)),
     snapshots.then(reportedIn, () => null),
   ])
@@ -151,6 +153,11 @@ async function checkRedis({ redis, isRedisFit, canRedisWrite }: HealthChecks): P
   if (redis.isReady() && !canRedisWrite()) return 'cannot_write'
   const answer = await checkOf(redis.onEachMaster((master) => master.ping()))
   return answer === 'ok' && !isRedisFit() ? 'misconfigured' : answer
+}
+
+async function checkMongo({ catalog, canMongoWrite }: HealthChecks): Promise<Check> {
+  const answer = await checkOf(catalog.ping())
+  return answer === 'ok' && !canMongoWrite() ? 'cannot_write' : answer
 }
 
 function checkLedger(redis: RedisConnection, partitions: number): Promise<Check | 'lost'> {

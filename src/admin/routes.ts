@@ -55,7 +55,7 @@ export interface RouteParts {
   readonly cardGuesses: CardGuesses
   readonly health: Pick<
     HealthOptions,
-    'isRedisFit' | 'canRedisWrite' | 'areChangesFinished' | 'hasUsers'
+    'isRedisFit' | 'canRedisWrite' | 'canMongoWrite' | 'areChangesFinished' | 'hasUsers'
   >
 }
 

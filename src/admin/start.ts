@@ -6,11 +6,13 @@ import { settingsOf } from '../billing/quote/settings.ts'
 import { createAccounts } from '../billing/run/open-accounts.ts'
 import { createAudit } from '../catalog/audit/audit.ts'
 import { type Catalog, openCatalog } from '../catalog/connection.ts'
+import { patienceOf } from '../catalog/patience.ts'
 import {
   type CurrentSettings,
   createCurrentSettings,
 } from '../catalog/settings/current-settings.ts'
 import type { OutboxRunner } from '../catalog/transactions/dispatcher.ts'
+import { watchMongoWrites } from '../catalog/write-watch.ts'
 import { isLoopback } from '../config/hosts.ts'
 import type { Config } from '../config/schema.ts'
 import type { CheckFileType } from '../file-types/check-report.ts'
@@ -74,11 +76,9 @@ const OPEN = 'the control plane is open to the network without authentication'
  * available. Throws `AdminListenError`, or `CatalogUrlError` for an invalid MongoDB URL.
  */
 export async function startAdmin(options: AdminOptions): Promise<Admin> {
-  const { config, log, metrics, clock } = options
-  const { isRedisFit = () => true, canRedisWrite = () => true, stripeAddress } = options
-  const { readTimeoutMs } = config.entities
-  const catalog = await openCatalog({ ...config.mongo, appName: 'tollgate-admin', readTimeoutMs })
-  const reader = await openReader(config)
+  const { config, log, metrics, clock, checkFileType, stripeAddress } = options
+  const { isRedisFit = () => true, canRedisWrite = () => true } = options
+  const { catalog, reader, batch } = await openCatalogs(config, log)
   const redis = openRedis(config.redis, log)
   const ledger = createLedger(redis, config.ledger, randomInt(1, TOKEN_MAX))
   const settings = createCurrentSettings(catalog, clock, config.catalog.pollMs)
@@ -96,7 +96,8 @@ export async function startAdmin(options: AdminOptions): Promise<Admin> {
   const cycle = createCycle({ ...parts, openAccounts })
   const reports = createReports({ catalog, reader, config, fields: entityApi.fields })
   const liveCatalogue = createLiveCatalogue({ catalog, log, settings: settingsOf(config.rating) })
-  const handlers = jobHandlers(entityApi, { config, metrics, payments, cycle, reports })
+  const jobParts = { config, metrics, payments, cycle, reports }
+  const handlers = jobHandlers(entityApi, jobParts)
   const clockMover = createClockMover({ ...parts, ledger, metrics, handlers, audit, charges })
   const ends: { stop(): Promise<void> | void }[] = []
   let outbox: OutboxRunner | undefined
@@ -110,6 +111,7 @@ export async function startAdmin(options: AdminOptions): Promise<Admin> {
     await server.close()
     for (const end of ends) await end.stop()
     await Promise.all([accounts.close(), liveCatalogue.stop()])
+    await batch.close()
     await Promise.all([redis.close(), catalog.close(), reader.close()])
   }
   try {
@@ -117,10 +119,12 @@ export async function startAdmin(options: AdminOptions): Promise<Admin> {
     ends.push({ stop: auth.close })
     guardRequests(server, auth, config.admin, settings)
     const areChangesFinished = () => outbox?.hasRun() === true
-    const health = { isRedisFit, canRedisWrite, areChangesFinished, hasUsers: () => hasUsers() }
-    const { checkFileType } = options
-    const charging = { lookup, liveCatalogue, checkFileType, cardGuesses }
-    const apis = { audit, auth, entityApi, payments, cycle, reports, ...charging, health }
+    const writes = watchMongoWrites(catalog, log, metrics.mongoCannotWrite)
+    ends.push(writes)
+    const fitness = { isRedisFit, canRedisWrite, canMongoWrite: writes.canWrite }
+    const health = { ...fitness, areChangesFinished, hasUsers: () => hasUsers() }
+    const charging = { lookup, liveCatalogue, checkFileType, cardGuesses, health }
+    const apis = { audit, auth, entityApi, payments, cycle, reports, ...charging }
     addRoutes(server, { ...parts, ...apis, redis, clockMover, metrics })
     if (!auth.guard.isOpen) {
       const first = watchFirstAdmin({ catalog, clock: realTimeOf(clock), log, dataDir })
@@ -129,18 +133,39 @@ export async function startAdmin(options: AdminOptions): Promise<Admin> {
       await mayListen(config, catalog, realTimeOf(clock), first)
     }
     outbox = catalog.dispatcher.start()
-    const runner = startJobRunner({ ...parts, handlers })
-    ends.push(outbox, runner, startStandingJobs(parts), startReseal(parts))
+    // The handlers get sessions of the runner: both have the same connection.
+    const patient = { ...entityApi, stores: { ...entityApi.stores, catalog: batch } }
+    const handled = { ...parts, catalog: batch, handlers: jobHandlers(patient, jobParts) }
+    ends.push(outbox, startJobRunner(handled), startStandingJobs(parts), startReseal(parts))
     ends.push(cycle, watchRuns(cycle, metrics))
     const port = await listen(server, config.admin)
-    const { host, openTo } = config.admin
-    if (!isLoopback(host) && openTo === 'network') log.warn({ host, port }, OPEN)
+    warnIfOpen(config, port, log)
     if (config.recorder.enabled) recorder = await startRecorder(options)
     return { port, close }
   } catch (error) {
     await close(0)
     throw error
   }
+}
+
+function warnIfOpen({ admin: { host, openTo } }: Config, port: number, log: Logger): void {
+  if (!isLoopback(host) && openTo === 'network') log.warn({ host, port }, OPEN)
+}
+
+async function openCatalogs(config: Config, log: Logger) {
+  const { readTimeoutMs } = config.entities
+  const catalog = await openCatalog({ ...config.mongo, appName: 'tollgate-admin', readTimeoutMs })
+  return { catalog, reader: await openReader(config), batch: await openBatch(config, log, catalog) }
+}
+
+/** The connection for jobs, which wait for MongoDB, and have the outbox of the others. */
+function openBatch({ mongo, entities }: Config, log: Logger, first: Catalog): Promise<Catalog> {
+  const { readTimeoutMs } = entities
+  const patience = patienceOf(mongo.batchTimeoutMs, (reason) => {
+    if (reason === null) log.info('jobs continue')
+    else log.warn({ reason }, 'jobs wait for MongoDB')
+  })
+  return openCatalog({ ...mongo, appName: 'tollgate-jobs', readTimeoutMs, patience }, first)
 }
 
 /** Few at once: reports wait for each other before they occupy the store. */

@@ -86,7 +86,7 @@ export interface CounterDocument {
 
 /**
  * `ledger`: the epoch of its data (installation.ts). `clock`: see installation-clock.ts. `cards`:
- * see settings/card-secrets.ts.
+ * see settings/card-secrets.ts. `writable`: see write-watch.ts.
  */
 export interface InstallationDocument {
   _id: string
@@ -97,6 +97,8 @@ export interface InstallationDocument {
   ahead_ms?: number
   /** Sealed. */
   key?: string
+  /** Number of checks that it can be written. */
+  checks?: number
 }
 
 export interface Collections {

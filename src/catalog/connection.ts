@@ -10,6 +10,7 @@ import {
 } from './errors.ts'
 import './lost-connections.ts'
 import { isTimeLimitError, outageOf, STANDALONE } from './outages.ts'
+import type { Patience } from './patience.ts'
 import { type BatchCursor, type BatchReadOptions, batchReader } from './read-batches.ts'
 import { OutboxDispatcher } from './transactions/dispatcher.ts'
 import { createTransactions } from './transactions/transaction.ts'
@@ -28,6 +29,11 @@ export interface CatalogOptions {
   readTimeoutMs?: number
   /** Reads from a replica if there is one; its data may be some seconds old. Not for writes. */
   readsReplica?: boolean
+  /**
+   * Gives an operation of batch work a minute or more for its answer, and tells when it waits
+   * longer than `timeoutMs`.
+   */
+  patience?: Patience
 }
 
 /** Limits to pass to every operation of a read. */
@@ -105,20 +111,31 @@ export interface Catalog extends Collections {
   close(): Promise<void>
 }
 
+/** Limit of one operation of batch work, if its patience allows that. */
+const PATIENT_ANSWER_MS = 60_000
+
 /** Per thread. Threads batch their operations, so a few connections suffice. */
 const CONNECTIONS_MAX = 16
 
 /**
  * Opens the catalogue; MongoDB need not be available yet. The first `run` connects, and the next
- * ones retry after an outage. Throws `CatalogUrlError` if the URL is invalid.
+ * ones retry after an outage. `first`: an open catalogue whose outbox and job watchers this one
+ * shares. Throws `CatalogUrlError` if the URL is invalid.
  */
-export async function openCatalog(options: CatalogOptions): Promise<Catalog> {
-  const client = createClient(options)
+export async function openCatalog(
+  given: CatalogOptions,
+  first?: Pick<Catalog, 'dispatcher' | 'jobWatchers'>,
+): Promise<Catalog> {
+  const options = patientOptions(given)
+  const client = createClient(options, given.timeoutMs)
   const db = client.db(options.database)
   const link = createLink(client)
-  const { run, read } = createRunners(link, options)
+  const { run, read } = createRunners(link, options, given.timeoutMs)
+  // Whether MongoDB is there is answered soon, also to batch work.
+  const { patience: _, ...soon } = given
+  const { run: runSoon } = createRunners(link, soon, soon.timeoutMs)
   const collections = collectionsOf(db)
-  const dispatcher = new OutboxDispatcher(collections, run)
+  const dispatcher = first?.dispatcher ?? new OutboxDispatcher(collections, run)
   const transaction = createTransactions({
     collections,
     run,
@@ -133,9 +150,9 @@ export async function openCatalog(options: CatalogOptions): Promise<Catalog> {
     readBatches: batchReader(read),
     transaction,
     dispatcher,
-    jobWatchers: new Set(),
+    jobWatchers: first?.jobWatchers ?? new Set(),
     ensureIndexes: (identifiers = []) => ensureIndexes(collections, identifiers, run),
-    ping: () => run('ping', () => pingOnce(db)),
+    ping: () => runSoon('ping', () => pingOnce(db)),
     async close() {
       await dispatcher.flush()
       await link.close()
@@ -143,14 +160,22 @@ export async function openCatalog(options: CatalogOptions): Promise<Catalog> {
   }
 }
 
-function createClient(options: CatalogOptions): MongoClient {
+function patientOptions(options: CatalogOptions): CatalogOptions {
+  const { timeoutMs, readTimeoutMs = timeoutMs, patience } = options
+  if (patience === undefined) return options
+  const answerMs = Math.max(timeoutMs, Math.min(patience.forMs, PATIENT_ANSWER_MS))
+  return { ...options, timeoutMs: answerMs, readTimeoutMs: Math.max(readTimeoutMs, answerMs) }
+}
+
+/** `selectMs`: a server that is away is an outage soon, also to batch work, which repeats. */
+function createClient(options: CatalogOptions, selectMs: number): MongoClient {
   const { url, timeoutMs, appName, connectionsMax = CONNECTIONS_MAX } = options
   const { readTimeoutMs = timeoutMs, readsReplica = false } = options
   try {
     return new MongoClient(url, {
       appName,
-      serverSelectionTimeoutMS: timeoutMs,
-      connectTimeoutMS: timeoutMs,
+      serverSelectionTimeoutMS: selectMs,
+      connectTimeoutMS: selectMs,
       // The server enforces the time limit of reads; the socket timeout only ends reads that hang.
       socketTimeoutMS: Math.max(timeoutMs, readTimeoutMs + READ_GRACE_MS),
       waitQueueTimeoutMS: timeoutMs,
@@ -220,19 +245,29 @@ const BUSY_MS = 50
 /** After this many times `timeoutMs` without any answer, the driver is reconnected. */
 const SILENT_TIMEOUTS = 3
 
-function createRunners(
+type Within = <T>(what: string, limitMs: number, operation: () => Promise<T>) => Promise<T>
+
+/** Bounds operations as a whole, and tells when one takes longer than `noticeMs`. */
+function createDeadlines(
   link: ServerLink,
-  { timeoutMs, readTimeoutMs = timeoutMs }: CatalogOptions,
-): Pick<Catalog, 'run' | 'read'> {
+  { timeoutMs, patience }: CatalogOptions,
+  noticeMs: number,
+): Within {
   let answeredMs = monotonicMs()
+  const tellLater = (what: string) => {
+    if (patience === undefined) return undefined
+    const reason = `MongoDB: ${what}: no answer within ${noticeMs} ms`
+    return setTimeout(() => patience.onWait(reason), noticeMs)
+  }
   const reconnectIfSilent = () => {
     if (monotonicMs() - answeredMs < SILENT_TIMEOUTS * timeoutMs) return
     answeredMs = monotonicMs()
     link.reconnect()
   }
-  const within = async <T>(what: string, limitMs: number, operation: () => Promise<T>) => {
+  return async (what, limitMs, operation) => {
     let timer: NodeJS.Timeout | undefined
     let isLate = false
+    const notice = tellLater(what)
     const deadline = new Promise<never>((_resolve, reject) => {
       // The driver's own limits apply per step (select, connect, send, retry) and would add up.
       let dueMs = monotonicMs() + limitMs
@@ -257,14 +292,25 @@ function createRunners(
       if (isLate) return deadline
       const answer = await operation()
       answeredMs = monotonicMs()
+      patience?.onWait(null)
       return answer
     }
     try {
       return await Promise.race([attempt(), deadline])
     } finally {
       clearTimeout(timer)
+      clearTimeout(notice)
     }
   }
+}
+
+function createRunners(
+  link: ServerLink,
+  options: CatalogOptions,
+  noticeMs: number,
+): Pick<Catalog, 'run' | 'read'> {
+  const { timeoutMs, readTimeoutMs = timeoutMs } = options
+  const within = createDeadlines(link, options, noticeMs)
   return {
     async run(what, operation) {
       try {

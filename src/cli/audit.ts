@@ -1,5 +1,6 @@
 /** `tollgate audit`: checks that every unit is accounted for while the product is running. */
 import { entityStoresOf } from '../admin/entity-api.ts'
+import { repeatingReads } from '../catalog/repeating-reads.ts'
 import { parseInstant } from '../domain/time.ts'
 import { watchRecorderProgress } from '../ledger/recorder-progress.ts'
 import { createLogger } from '../runtime/log.ts'
@@ -12,12 +13,12 @@ import { auditNumbers, type NumbersReport, numbersLines } from './audit/invoice-
 import { explainAccount, type MendResult, type MendSettings, mend } from './audit/mend.ts'
 import { auditRecords } from './audit/records.ts'
 import { auditUninvoiced, type UninvoicedReport, uninvoicedLines } from './audit/uninvoiced.ts'
-import { repeatingReads, Unread, unreadLines } from './audit/unread.ts'
+import { Unread, unreadLines } from './audit/unread.ts'
 import { CommandError, UsageError } from './errors.ts'
 import type { OptionValues } from './parse.ts'
 import { Progress } from './progress.ts'
 import type { Shell } from './shell.ts'
-import { LEDGER_LOST, withStores } from './stores.ts'
+import { LEDGER_LOST, patienceIn, type Stores, withStores } from './stores.ts'
 
 export interface AuditReport {
   ok: boolean
@@ -57,17 +58,18 @@ export async function audit(shell: Shell, options: OptionValues): Promise<0 | 1>
   if (options['expect'] !== undefined) throw new UsageError('--expect requires --records')
   const flags = auditOptions(options)
   const config = shell.config()
-  const report = await withStores(config, async ({ ledger, catalog, accounts, clock, lost }) => {
+  const patience = patienceIn(shell, config)
+  const auditing = async ({ ledger, catalog, accounts, clock, lost }: Stores) => {
     // An empty Redis would look like an account without balances.
     if (lost.length > 0) throw new CommandError(LEDGER_LOST)
     const stores = { ledger, catalog, recording: watchRecorderProgress(ledger) }
     const different: FoundAccount[] = []
     const { lookup } = accounts
-    const read = repeatingReads(catalog)
+    const read = repeatingReads(catalog, patience)
     const unread = new Unread()
     const books = await auditBooks(read, atOf(options, config.rating.timeZone), unread)
     const numbers = await auditNumbers(read)
-    const uninvoiced = await auditUninvoiced({ catalog: read, lookup }, config, unread)
+    const uninvoiced = await auditUninvoiced({ catalog: read, lookup }, config, unread, patience)
     const auditAll = async (onDifferent?: (account: FoundAccount) => void) => {
       const progress = new Progress(shell, 'accounts checked')
       const onAccount = (checked: number) => progress.show(checked)
@@ -92,7 +94,8 @@ export async function audit(shell: Shell, options: OptionValues): Promise<0 | 1>
     entityStoresOf({ catalog, ledger, clock, config, lookup, log })
     const explained = await mendAll(shell, stores, different, settings, flags)
     return { ...(await auditAll()), explained }
-  })
+  }
+  const report: AuditReport = await withStores(config, auditing, patience)
   if (flags.json) shell.print(JSON.stringify(report))
   else for (const line of reportLines(report)) shell.print(line)
   return report.ok ? 0 : 1

@@ -7,6 +7,7 @@ import { withUnique } from '../admin/entities/fields/current.ts'
 import { createCategories } from '../admin/settings/categories.ts'
 import type { Catalog } from '../catalog/connection.ts'
 import { readTaxContext } from '../catalog/feed/stored-taxes.ts'
+import { repeatingReads } from '../catalog/repeating-reads.ts'
 import { identifyingFields } from '../catalog/settings/identifying-fields.ts'
 import { readCategory, readFieldSettings } from '../catalog/settings/stored-config.ts'
 import type { Config } from '../config/schema.ts'
@@ -19,13 +20,18 @@ import { checkIdentifiers, type Identifiers } from './check/identifiers.ts'
 import { Problems } from './check/problem.ts'
 import type { OptionValues } from './parse.ts'
 import type { Shell } from './shell.ts'
-import { withCatalog } from './stores.ts'
+import { patienceIn, withCatalog } from './stores.ts'
 
 /** Returns 1 if there is a problem. Read-only. */
 export async function check(shell: Shell, options: OptionValues): Promise<0 | 1> {
   const config = shell.config()
   const problems = new Problems()
-  await withCatalog(config, (catalog) => examine(catalog, config, problems))
+  const patience = patienceIn(shell, config)
+  await withCatalog(
+    config,
+    (catalog) => examine(repeatingReads(catalog, patience), config, problems),
+    patience,
+  )
   const { listed, counts, total } = problems
   if (options['json'] === true) {
     shell.print(JSON.stringify({ ok: total === 0, problems: listed, counts }))

@@ -2,8 +2,8 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
-import { CommandError } from './errors.ts'
-import { type BoundPorts, isChildMessage, STANDBY, TAKE_OVER } from './ipc.ts'
+import { CommandError, KilledAtStartError } from './errors.ts'
+import { BEATS, type BoundPorts, isChildMessage, STANDBY, TAKE_OVER } from './ipc.ts'
 import type { Running } from './supervisor.ts'
 
 export interface ChildOptions {
@@ -17,6 +17,14 @@ export interface ChildOptions {
   readonly startTimeoutMs: number
   /** The child is killed if it has not exited by then. */
   readonly stopTimeoutMs: number
+  /** The child is killed if it was silent for so long since its first beat (`beatToParent`). */
+  readonly silence?: Silence | undefined
+}
+
+interface Silence {
+  readonly forMs: number
+  /** Called before the child is killed. */
+  onKill(): void
 }
 
 export interface Child extends Running {
@@ -90,7 +98,9 @@ function forkChild(options: ChildOptions, args: readonly string[]): Forked {
     if (stream !== null) createInterface({ input: stream }).on('line', onLine)
   }
   const exited = exitOf(child)
+  const watch = options.silence === undefined ? null : killIfSilent(child, options.silence)
   const stop = async () => {
+    watch?.end()
     child.kill('SIGTERM')
     const timer = setTimeout(() => child.kill('SIGKILL'), stopTimeoutMs)
     await exited
@@ -133,9 +143,43 @@ function awaitMessage(
     child.on('message', take)
     void exited.then((how) => {
       clearTimeout(timer)
-      fail(`ended at start, ${how}`)
+      reject(endedAtStart(name, how))
     })
   })
+}
+
+/**
+ * A frozen process is killed even where it is stopped, and never runs again: what it had not sent
+ * is not charged. Ticks are counted, because this process may have been frozen as well.
+ */
+function killIfSilent(child: ChildProcess, { forMs, onKill }: Silence): { end(): void } {
+  let ticks = 0
+  let timer: NodeJS.Timeout | undefined
+  let hasEnded = false
+  const end = () => {
+    hasEnded = true
+    clearInterval(timer)
+  }
+  const tick = () => {
+    ticks += 1
+    if (ticks <= BEATS) return
+    end()
+    onKill()
+    child.kill('SIGKILL')
+  }
+  child.on('message', (message) => {
+    if (hasEnded || !isChildMessage(message) || message.type !== 'alive') return
+    ticks = 0
+    timer ??= setInterval(tick, forMs / BEATS).unref()
+  })
+  child.once('exit', end)
+  return { end }
+}
+
+/** `how`: the signal, or `code N`. */
+export function endedAtStart(name: string, how: string): CommandError {
+  const Kind = how.startsWith('SIG') ? KilledAtStartError : CommandError
+  return new Kind(`${name}: ended at start, ${how}`)
 }
 
 /** Resolves with how the child exited. The child is killed if this process exits first. */

@@ -35,7 +35,7 @@ import { operator } from './operator.ts'
 import { aligned } from './owners.ts'
 import { type OptionValues, optionalList, optionalText } from './parse.ts'
 import type { Shell } from './shell.ts'
-import { withCatalog, withStoreUrls } from './stores.ts'
+import { patienceIn, withCatalog, withStoreUrls } from './stores.ts'
 
 /** Parts that the commands have in common. */
 export interface Context {
@@ -56,7 +56,7 @@ export async function inCycle<T>(
   const key = keyIn(options)
   const day = dayIn(options)
   const config = withStoreUrls(shell.config())
-  return withCatalog(config, async (catalog, clock) => {
+  const inCatalog = async (catalog: Catalog, clock: Clock) => {
     const name = await nameOf(catalog, key, day)
     const state = await readCycleState(catalog, name, calendarOf(config), clock.nowMs())
     const accounts = createAccounts(catalog, config, clock)
@@ -70,7 +70,8 @@ export async function inCycle<T>(
     } finally {
       await accounts.close()
     }
-  })
+  }
+  return withCatalog(config, inCatalog, patienceIn(shell, config))
 }
 
 function keyIn(options: OptionValues): string {

@@ -13,7 +13,7 @@ import { startRedis } from '../embedded/redis.ts'
 import { createPrivateFolder } from '../embedded/run-dir.ts'
 import type { Logger } from '../runtime/log.ts'
 import type { Terminal } from '../runtime/terminal.ts'
-import { startChild } from './child.ts'
+import { endedAtStart, startChild } from './child.ts'
 import { CommandError } from './errors.ts'
 import { redisLeftError, redisOptions, waitingText } from './redis-left.ts'
 import { mongoSocketIn, mongoUrlOf } from './stores.ts'
@@ -127,10 +127,13 @@ async function startMongod(options: StoreOptions): Promise<Running> {
   const problem = await untilAnswering(mongoUrlOf(socketPath), exited)
   if (problem === undefined) return { pid: child.pid, exited, stop }
   await stop()
-  throw new CommandError(`mongod ${problem}`)
+  throw problem
 }
 
-async function untilAnswering(url: string, exited: Promise<string>): Promise<string | undefined> {
+async function untilAnswering(
+  url: string,
+  exited: Promise<string>,
+): Promise<CommandError | undefined> {
   const catalog = await openCatalog({
     url,
     database: 'admin',
@@ -143,7 +146,7 @@ async function untilAnswering(url: string, exited: Promise<string>): Promise<str
   })
   try {
     for (let waitedMs = 0; waitedMs < START_TIMEOUT_MS; waitedMs += POLL_MS) {
-      if (ended !== undefined) return `ended at start, ${ended}`
+      if (ended !== undefined) return endedAtStart('mongod', ended)
       const answers = await catalog.ping().then(
         () => true,
         () => false,
@@ -151,7 +154,7 @@ async function untilAnswering(url: string, exited: Promise<string>): Promise<str
       if (answers) return undefined
       await delay(POLL_MS)
     }
-    return 'does not answer'
+    return new CommandError('mongod does not answer')
   } finally {
     await catalog.close()
   }

@@ -11,6 +11,11 @@ export class CommandError extends Error {
   override name = 'CommandError'
 }
 
+/** A process was ended by a signal before it was ready; another start may succeed. */
+export class KilledAtStartError extends CommandError {
+  override name = 'KilledAtStartError'
+}
+
 /** Message of the Redis driver for a command time-out; it does not name Redis. */
 const REDIS_TIMEOUT = 'Command timed out'
 

@@ -10,12 +10,15 @@ import { exportRequestOf } from '../admin/entities/export/export-request.ts'
 import { exportRows } from '../admin/entities/export/export-rows.ts'
 import { createCurrentFields } from '../admin/entities/fields/current.ts'
 import { recordRead } from '../admin/privacy/read-records.ts'
+import type { Catalog } from '../catalog/connection.ts'
+import { repeatingReads } from '../catalog/repeating-reads.ts'
+import type { Clock } from '../runtime/clock.ts'
 import { CommandError, UsageError } from './errors.ts'
 import { operator } from './operator.ts'
 import { type OptionValues, optionalText } from './parse.ts'
 import { Progress } from './progress.ts'
 import type { Shell } from './shell.ts'
-import { withCatalog } from './stores.ts'
+import { patienceIn, withCatalog } from './stores.ts'
 
 /** Throws `CommandError` or `UsageError`. The output file is written completely or not at all. */
 export async function exportFile(
@@ -30,8 +33,9 @@ export async function exportFile(
     const value = optionalText(options, name)
     return value === undefined ? [] : [[name, value] as const]
   })
+  const patience = patienceIn(shell, config)
   try {
-    await withCatalog(config, async (catalog, clock) => {
+    const act = async (catalog: Catalog, clock: Clock) => {
       const fields = createCurrentFields(catalog, clock, config)
       const request = exportRequestOf(new Map(parameters), {
         definition,
@@ -44,8 +48,9 @@ export async function exportFile(
       const stores = { catalog, config, clock }
       const done = { definition, action: 'export', filter: request.filter, rows: null } as const
       await recordRead(stores, operator(), done)
-      await send(shell, exportRows(catalog, request), output)
-    })
+      await send(shell, exportRows(repeatingReads(catalog, patience), request), output)
+    }
+    await withCatalog(config, act, patience)
     return 0
   } catch (error) {
     if (!(error instanceof ApiError)) throw error

@@ -14,6 +14,7 @@ import {
   type LineRow,
 } from '../billing/run/import-lines.ts'
 import type { Catalog } from '../catalog/connection.ts'
+import { repeated } from '../catalog/patience.ts'
 import { cardSecretsOf } from '../catalog/settings/card-secrets.ts'
 import type { Config } from '../config/schema.ts'
 import type { Clock } from '../runtime/clock.ts'
@@ -21,7 +22,7 @@ import { CommandError, UsageError } from './errors.ts'
 import { operator } from './operator.ts'
 import type { OptionValues } from './parse.ts'
 import type { Shell } from './shell.ts'
-import { withCatalog } from './stores.ts'
+import { patienceIn, withCatalog } from './stores.ts'
 
 const BATCH = 1_000
 const LISTED_MAX = 20
@@ -67,10 +68,12 @@ export async function importDocumentFile(
   const config = shell.config()
   const isDry = options['dry-run'] === true
   const total = { rows: 0, imported: 0, failed: 0 }
-  await withCatalog(config, async (catalog, clock) => {
+  const patience = patienceIn(shell, config)
+  const importAll = async (catalog: Catalog, clock: Clock) => {
     for await (const rows of batchesOf(file)) {
       const parsed = rows.filter(({ text }) => text === null)
-      const result = await importBatch({ catalog, clock, config, isDry }, parsed)
+      const batch = () => importBatch({ catalog, clock, config, isDry }, parsed)
+      const result = await repeated(batch, patience)
       const invalid = rows.flatMap(({ row, text }) => (text === null ? [] : [{ row, text }]))
       for (const each of [...invalid, ...result.failed]) {
         if (total.failed < LISTED_MAX) shell.printError(`row ${each.row}: ${each.text}`)
@@ -80,7 +83,8 @@ export async function importDocumentFile(
       total.rows += rows.length
       total.imported += result.imported
     }
-  }).catch((error: unknown) => {
+  }
+  await withCatalog(config, importAll, patience).catch((error: unknown) => {
     if (!(error instanceof BillingError || error instanceof ApiError)) throw error
     throw new CommandError(error.message, { cause: error })
   })

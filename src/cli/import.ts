@@ -9,10 +9,15 @@ import { DEFINITIONS, IMPORT_OPERATIONS } from '../admin/entities/definitions/co
 import type { CollectionDefinition } from '../admin/entities/definitions/definition.ts'
 import { ApiError } from '../admin/entities/errors.ts'
 import { readSettings } from '../admin/entities/import/answer.ts'
-import { type ImportWatch, importRows } from '../admin/entities/import/import-rows.ts'
+import {
+  ImportStoppedError,
+  type ImportWatch,
+  importRows,
+} from '../admin/entities/import/import-rows.ts'
 import { MIGRATED, migrationSettings } from '../admin/entities/import/migration.ts'
 import { type ImportResult, importEnvelope } from '../admin/entities/import/result.ts'
 import { createEntityApi } from '../admin/entity-api.ts'
+import type { Patience } from '../catalog/patience.ts'
 import { isObject } from '../domain/fields.ts'
 import { monotonicMs } from '../runtime/clock.ts'
 import { createLogger } from '../runtime/log.ts'
@@ -23,7 +28,7 @@ import { DOCUMENT_COLLECTIONS, importDocumentFile } from './import-documents.ts'
 import { operator } from './operator.ts'
 import { type OptionValues, optionalText } from './parse.ts'
 import type { Shell } from './shell.ts'
-import { withStores } from './stores.ts'
+import { patienceIn, type Stores, withStores } from './stores.ts'
 
 /** Number of failed rows listed; `--failed` writes all of them. */
 const LISTED_MAX = 20
@@ -46,10 +51,10 @@ export async function importFile(
   const config = shell.config()
   const log = createLogger({ name: 'cli', level: 'silent' })
   const failed = failedFile(optionalText(options, 'failed'))
-  const status = new ImportStatus(shell, failed.add)
+  const patience = patienceIn(shell, config)
+  const status = new ImportStatus(shell, failed.add, patience)
   try {
-    const result = await withStores(config, async ({ catalog, ledger, clock, accounts }) => {
-      const { lookup } = accounts
+    const act = async ({ catalog, ledger, clock, accounts: { lookup } }: Stores) => {
       const api = createEntityApi({ catalog, ledger, clock, config, lookup, log })
       const isDryRun = options['dry-run'] === true
       // A migration usually precedes the first start.
@@ -69,17 +74,24 @@ export async function importFile(
       const who = { actor: operator(), definition, fields }
       const request = { ...who, settings, file: source, importId }
       return importRows(api.stores, request, status)
-    })
+    }
+    const result = await withStores(config, act, patience)
     status.end()
     printResult(shell, result, status, options)
     return result.failed === 0 ? 0 : 1
   } catch (error) {
     status.end()
     if (!(error instanceof ApiError)) throw error
-    throw new CommandError(error.message, { cause: error })
+    throw new CommandError(stopText(error) ?? error.message, { cause: error })
   } finally {
     await failed.close()
   }
+}
+
+function stopText(error: ApiError): string | null {
+  if (!(error instanceof ImportStoppedError)) return null
+  const { importId, rows } = error
+  return `a store is unavailable: ${rows} rows are done; continue with --resume ${importId}`
 }
 
 const BALANCES = 'balances'
@@ -163,6 +175,7 @@ const LINES_MS = 5_000
 
 class ImportStatus implements ImportWatch {
   readonly listed: Failure[] = []
+  readonly patience: Patience
   readonly #shell: Shell
   readonly #line: StatusLine
   readonly #add: (failure: Failure) => void
@@ -170,7 +183,8 @@ class ImportStatus implements ImportWatch {
   #shownMs = 0
   #rate = new WorkRate(this.#beganMs)
 
-  constructor(shell: Shell, add: (failure: Failure) => void) {
+  constructor(shell: Shell, add: (failure: Failure) => void, patience: Patience) {
+    this.patience = patience
     this.#shell = shell
     this.#line = shell.statusLine()
     this.#add = add

@@ -19,19 +19,38 @@ export interface PreparedMessage {
   readonly type: 'prepared'
 }
 
-export type ChildMessage = ReadyMessage | FailedMessage | PreparedMessage
+/** Sent at intervals from the moment the process could open its sockets. */
+export interface AliveMessage {
+  readonly type: 'alive'
+}
+
+export type ChildMessage = ReadyMessage | FailedMessage | PreparedMessage | AliveMessage
 
 /** Sent to a standby when its predecessor has exited and its ports are free. */
 export const TAKE_OVER = { type: 'takeOver' } as const
 
 export function isChildMessage(message: unknown): message is ChildMessage {
   if (typeof message !== 'object' || message === null || !('type' in message)) return false
-  return ['ready', 'failed', 'prepared'].includes(message.type as string)
+  return ['ready', 'failed', 'prepared', 'alive'].includes(message.type as string)
 }
 
 /** Does nothing in a process without a parent channel. */
 export function notifyParent(message: ChildMessage): void {
   if (process.connected) process.send?.(message)
+}
+
+/** Beats within the silence after which the parent kills a process. */
+export const BEATS = 8
+
+let isBeating = false
+
+/** Lets the parent notice that this process is frozen (`ChildOptions.silence`). */
+export function beatToParent(silenceMs: number): void {
+  if (isBeating) return
+  isBeating = true
+  const beat = () => notifyParent({ type: 'alive' })
+  setInterval(beat, silenceMs / BEATS).unref()
+  beat()
 }
 
 let endsWithParent = false

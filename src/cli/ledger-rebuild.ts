@@ -1,5 +1,6 @@
 /** `tollgate ledger rebuild`: restores a ledger that Redis has lost from the records in MongoDB. */
 import { epochRecordOf } from '../catalog/installation.ts'
+import { repeatingReads } from '../catalog/repeating-reads.ts'
 import { systemClock } from '../runtime/clock.ts'
 import type { OptionValues } from './parse.ts'
 import { Progress } from './progress.ts'
@@ -14,7 +15,7 @@ import {
   totalsText,
 } from './rebuild/report.ts'
 import type { Shell } from './shell.ts'
-import { connectStores, outageAsCommandError } from './stores.ts'
+import { connectStores, outageAsCommandError, patienceIn } from './stores.ts'
 
 /** Longer than the recorder's back-off between attempts to write a batch. */
 const SETTLE_MS = 6_000
@@ -26,9 +27,11 @@ export async function rebuildLedger(shell: Shell, options: OptionValues): Promis
   const totals = emptyTotals()
   const progress = new Progress(shell, 'accounts')
   const onAccount = reporter(shell, totals, isJson, progress)
-  const { redis, catalog, close } = await connectStores(config)
+  const patience = patienceIn(shell, config)
+  const { redis, catalog, close } = await connectStores(config, patience)
   try {
-    const stores = { redis, catalog, record: epochRecordOf(catalog) }
+    const record = epochRecordOf(catalog)
+    const stores = { redis, catalog: repeatingReads(catalog, patience), record }
     const settings = { ...config.ledger, isDryRun, settleMs: SETTLE_MS }
     const nowMs = systemClock.nowMs()
     const rebuilt = await rebuild(stores, { ...settings, nowMs }, onAccount)

@@ -13,7 +13,8 @@ import { startSnapshotPublisher } from '../store/metrics-exchange.ts'
 import { watchRedisPolicy } from '../store/policy-watch.ts'
 import { openRedis, type RedisConnection, waitForRedis } from '../store/redis.ts'
 import { checkRedisPolicy } from '../store/redis-policy.ts'
-import { type BoundPorts, endWithParent, mayListen, notifyParent } from './ipc.ts'
+import { type BoundPorts, beatToParent, endWithParent, mayListen, notifyParent } from './ipc.ts'
+import { checkOpenFiles } from './open-files.ts'
 import type { Shell } from './shell.ts'
 import { withStoreUrls } from './stores.ts'
 
@@ -67,7 +68,9 @@ export async function runRole(
 ): Promise<1 | undefined> {
   try {
     const isPart = process.connected
-    const config = withStoreUrls(shell.config(isPart))
+    const given = shell.config(isPart)
+    checkOpenFiles(name, given)
+    const config = withStoreUrls(given)
     const log = createLogger({ name, level: config.log.level })
     const shutdown = createShutdown({ timeoutMs: config.shutdown.timeoutMs, log })
     shutdown.listen()
@@ -114,7 +117,10 @@ async function startInOrder(
       clock: followed.clock,
       ...fitness,
       drainMs,
-      mayListen,
+      mayListen() {
+        if (name === 'realtime') beatToParent(config.realtime.silenceMs)
+        return mayListen()
+      },
       fail: shutdown.fail,
     })
     if (name !== 'admin') {

@@ -184,7 +184,7 @@ function keepPorts({ ports }: StartContext, child: Child): void {
 }
 
 function childOptions(
-  { shell, config, ports, privateRanges }: StartContext,
+  { shell, config, log, ports, privateRanges }: StartContext,
   name: RoleStarted,
   onLine: (line: string) => void,
 ): ChildOptions {
@@ -206,7 +206,13 @@ function childOptions(
     onLine,
     startTimeoutMs: ROLE_START_TIMEOUT_MS,
     stopTimeoutMs,
+    silence: name === 'realtime' ? silenceOf(config, log) : undefined,
   }
+}
+
+function silenceOf({ realtime: { silenceMs: forMs } }: Config, log: Logger) {
+  const onKill = () => log.error({ silenceMs: forMs }, 'charging does not run and is killed')
+  return { forMs, onKill }
 }
 
 /** Seeds the demo catalogue only into an embedded store, and allows the receiver of its rule. */

@@ -9,6 +9,7 @@ import { type Catalog, openCatalog } from '../catalog/connection.ts'
 import { CatalogUnavailableError, SlowReadError } from '../catalog/errors.ts'
 import { epochRecordOf } from '../catalog/installation.ts'
 import { clockOf } from '../catalog/installation-clock.ts'
+import { type Patience, patienceOf } from '../catalog/patience.ts'
 import type { Config } from '../config/schema.ts'
 import { runDirFor } from '../embedded/run-dir.ts'
 import { CustomerSystemError } from '../external/customers/errors.ts'
@@ -19,6 +20,7 @@ import type { Clock } from '../runtime/clock.ts'
 import { createLogger, type Logger } from '../runtime/log.ts'
 import { openRedis, type RedisConnection, StoreDownError, waitForRedis } from '../store/redis.ts'
 import { CommandError } from './errors.ts'
+import type { Shell } from './shell.ts'
 
 const EMBEDDED = 'embedded'
 const TOKEN_MAX = 2 ** 47
@@ -76,17 +78,28 @@ export interface Stores extends Connections {
   lost: readonly number[]
 }
 
+/** For a command of batch work, which tells on standard error that it waits. */
+export function patienceIn(shell: Shell, { mongo }: Config): Patience {
+  const seconds = Math.ceil(mongo.batchTimeoutMs / 1000)
+  return patienceOf(mongo.batchTimeoutMs, (reason) =>
+    shell.printError(
+      reason === null ? 'the store answers again' : `${reason}; waiting for up to ${seconds} s`,
+    ),
+  )
+}
+
 /**
  * Connects and checks that both stores answer. Throws `CommandError` that names the one that does
  * not.
  */
-export async function connectStores(config: Config): Promise<Connections> {
+export async function connectStores(config: Config, patience?: Patience): Promise<Connections> {
   const resolved = withStoreUrls(config)
   const log: Logger = createLogger({ name: 'cli', level: 'silent' })
   const catalog = await openCatalog({
     ...resolved.mongo,
     appName: 'tollgate-cli',
     readTimeoutMs: resolved.entities.readTimeoutMs,
+    ...(patience !== undefined && { patience }),
   })
   const redis = openRedis(resolved.redis, log)
   const close = async () => {
@@ -106,8 +119,8 @@ export async function connectStores(config: Config): Promise<Connections> {
 /**
  * Like `connectStores`, with the ledger, which is installed if there never was one and may be lost.
  */
-async function openStores(config: Config): Promise<Stores> {
-  const connections = await connectStores(config)
+async function openStores(config: Config, patience?: Patience): Promise<Stores> {
+  const connections = await connectStores(config, patience)
   const { redis, catalog } = connections
   try {
     const { partitions } = config.ledger
@@ -145,11 +158,19 @@ export function outageAsCommandError(error: unknown): unknown {
 export async function withCatalog<T>(
   config: Config,
   act: (catalog: Catalog, clock: Clock) => Promise<T>,
+  patience?: Patience,
 ): Promise<T> {
   const { mongo, entities } = withStoreUrls(config)
   const { readTimeoutMs } = entities
-  const catalog = await openCatalog({ ...mongo, appName: 'tollgate-cli', readTimeoutMs })
+  const catalog = await openCatalog({
+    ...mongo,
+    appName: 'tollgate-cli',
+    readTimeoutMs,
+    ...(patience !== undefined && { patience }),
+  })
   try {
+    // Batch work waits for a MongoDB that was there when it began.
+    if (patience !== undefined) await catalog.ping()
     return await act(catalog, await clockOf(catalog, config))
   } catch (error) {
     throw outageAsCommandError(error)
@@ -162,8 +183,9 @@ export async function withCatalog<T>(
 export async function withStores<T>(
   config: Config,
   act: (stores: Stores) => Promise<T>,
+  patience?: Patience,
 ): Promise<T> {
-  const stores = await openStores(config)
+  const stores = await openStores(config, patience)
   try {
     return await act(stores)
   } catch (error) {

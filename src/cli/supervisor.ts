@@ -1,6 +1,8 @@
 /** Supervises a process: starts it, restarts it when it exits unexpectedly, and stops it. */
+import { setTimeout as delay } from 'node:timers/promises'
 import { monotonicMs } from '../runtime/clock.ts'
 import type { Logger } from '../runtime/log.ts'
+import { KilledAtStartError } from './errors.ts'
 
 export interface Running {
   readonly pid: number | undefined
@@ -17,7 +19,10 @@ export interface StandbyProcess extends Pick<Running, 'exited' | 'stop'> {
 }
 
 export interface Supervisor {
-  /** Rejects if the first start fails or `stop` was called. */
+  /**
+   * Rejects if the first start fails or `stop` was called. A process that was killed while it
+   * started is started again, a few times.
+   */
   start(): Promise<void>
   /** May be called at any time. No process is running when it resolves. */
   stop(): Promise<void>
@@ -31,6 +36,8 @@ export interface SupervisorOptions {
   readonly log: Pick<Logger, 'warn' | 'error'>
 }
 
+/** Further starts of a process that is killed during its first start. */
+const RESTARTS_AT_START = 5
 const PAUSE_MS_MIN = 100
 const PAUSE_MS_MAX = 10_000
 /** A process that ran this long is restarted without increased back-off. */
@@ -58,8 +65,16 @@ class ProcessSupervisor implements Supervisor {
     this.#standbys = prepare === undefined ? null : new StandbySupervisor(name, prepare, log)
   }
 
-  start(): Promise<void> {
-    return this.#begin(this.#options.begin)
+  async start(): Promise<void> {
+    for (let left = RESTARTS_AT_START; ; left -= 1) {
+      try {
+        return await this.#begin(this.#options.begin)
+      } catch (error) {
+        if (!(error instanceof KilledAtStartError) || left === 0 || this.#isStopping) throw error
+        this.#tellRetry(error)
+        await delay(this.#nextPauseMs())
+      }
+    }
   }
 
   async stop(): Promise<void> {
@@ -97,15 +112,24 @@ class ProcessSupervisor implements Supervisor {
   }
 
   #beginLater(): void {
-    this.#timer = setTimeout(() => this.#attempt(this.#options.begin), this.#pauseMs)
-    this.#pauseMs = Math.min(this.#pauseMs * 2, PAUSE_MS_MAX)
+    this.#timer = setTimeout(() => this.#attempt(this.#options.begin), this.#nextPauseMs())
+  }
+
+  #nextPauseMs(): number {
+    const pauseMs = this.#pauseMs
+    this.#pauseMs = Math.min(2 * pauseMs, PAUSE_MS_MAX)
+    return pauseMs
+  }
+
+  #tellRetry(error: unknown): void {
+    const { name, log } = this.#options
+    log.error({ part: name, err: error }, `${name} failed to start and is retried`)
   }
 
   #attempt(begin: () => Promise<Running>): void {
-    const { name, log } = this.#options
     this.#begin(begin).catch((error: unknown) => {
       if (this.#isStopping) return
-      log.error({ part: name, err: error }, `${name} failed to start and is retried`)
+      this.#tellRetry(error)
       this.#beginLater()
     })
   }

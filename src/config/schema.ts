@@ -56,6 +56,7 @@ export const ConfigSchema = section({
     url: text('mongo-url'),
     database: text('database-name'),
     timeoutMs: integer(10, 60 * SECOND_MS),
+    batchTimeoutMs: integer(10, 24 * 3600 * SECOND_MS),
   }),
   realtime: section({
     host: text('host'),
@@ -64,6 +65,7 @@ export const ConfigSchema = section({
     defaultFileType: text('file-type'),
     httpServer: oneOf('auto', 'native', 'javascript'),
     standby: Type.Boolean(),
+    silenceMs: integer(100, 3600 * SECOND_MS),
     connectionsMax: integer(1, 1_000_000),
     bodyBytesMax: integer(1024, 16 * 1024 * 1024),
     listeners: integer(1, 64),

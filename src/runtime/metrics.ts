@@ -10,6 +10,7 @@ import { createOverloadMetrics, type OverloadMetrics } from './overload-metrics.
 import { createRefusalMetrics } from './refusal-metrics.ts'
 import { createRequestMetrics, type RequestMetrics } from './request-metrics.ts'
 import { createRetentionMetrics } from './retention-metrics.ts'
+import { createStoreMetrics, type StoreMetrics } from './store-metrics.ts'
 import { createTlsMetrics, type TlsMetrics } from './tls-metrics.ts'
 
 /** Source of metrics: the node (installation on a machine) and the role of the process. */
@@ -62,7 +63,8 @@ export type Metrics = RequestMetrics &
   OverloadMetrics &
   CustomerMetrics &
   CycleMetrics &
-  NotificationMetrics & {
+  NotificationMetrics &
+  StoreMetrics & {
     /** Records the size of a batch sent to a worker. */
     batch(size: number): void
     /** Adds the workers' counts since their last report. */
@@ -89,8 +91,6 @@ export type Metrics = RequestMetrics &
     recordOperations(operations: number, duplicates: number): void
     /** Counts ledger entries that could not be read or were rejected; they stay in their stream. */
     entriesUnreadable(count: number): void
-    /** Sets the number of Redis masters that cannot write and refuse to charge. */
-    redisCannotWrite(masters: number): void
     /** Counts expired sessions whose reservations were released. */
     sessionsExpired(count: number): void
     /** Counts a secret of a prepaid card that was wrong, or refused by a limit. */
@@ -153,7 +153,7 @@ export function createMetrics(origin: MetricsSource, loop = 0): Metrics {
     },
     ...overload,
     ...createRecorderMetrics(registry),
-    ...createRedisMetrics(registers),
+    ...createStoreMetrics(registers),
     ...createRetentionMetrics(registers),
     ...createRefusalMetrics(registers),
     ...createCustomerMetrics(registers),
@@ -177,15 +177,6 @@ export function createMetrics(origin: MetricsSource, loop = 0): Metrics {
       }
     },
   }
-}
-
-function createRedisMetrics(registers: Registry[]): Pick<Metrics, 'redisCannotWrite'> {
-  const refusing = new Gauge({
-    name: 'tollgate_redis_cannot_write',
-    help: 'Redis masters that cannot write to disk, and refuse to charge',
-    registers,
-  })
-  return { redisCannotWrite: (masters) => refusing.set(masters) }
 }
 
 /** Metrics of the worker threads. */

@@ -1,6 +1,7 @@
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { startMongoServer } from '@tollgate/embedded-mongo'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { type Admin, startAdmin } from '../../src/admin/start.ts'
 import { loadConfig } from '../../src/config/load.ts'
@@ -11,7 +12,9 @@ import { createLogger } from '../../src/runtime/log.ts'
 import { createMetrics } from '../../src/runtime/metrics.ts'
 import { publishSnapshot } from '../../src/store/metrics-exchange.ts'
 import { TEST_EPOCH } from '../support/ledger.ts'
+import { fillStore } from '../support/mongo.ts'
 import { silent, startTestStores, type TestStores, topUp } from '../support/recorder/accounts.ts'
+import { mountProblem, mountSmallDisk } from '../support/small-disk.ts'
 import { type StoreProxy, startStoreProxy } from '../support/store-proxy.ts'
 
 let stores: TestStores
@@ -75,6 +78,42 @@ describe('health', () => {
     expect((await get('/health/live')).status).toBe(200)
     await proxy.restore()
     await expect.poll(async () => (await get('/health/ready')).status).toBe(200)
+  })
+})
+
+const problem = mountProblem()
+const why = problem === undefined ? '' : ` (skipped: ${problem})`
+
+describe.skipIf(problem !== undefined)(`a MongoDB on a full disk${why}`, () => {
+  it('is not ready while writes are refused, and says so', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'tg-full-'))
+    const disk = mountSmallDisk(join(folder, 'disk'), 24 * 1024 * 1024)
+    const place = { dataDir: join(disk.path, 'm'), socketPath: join(folder, 'm.sock') }
+    const mongo = await startMongoServer(place)
+    try {
+      const { admin, get } = await start({
+        TOLLGATE_MONGO_URL: mongo.url,
+        TOLLGATE_MONGO_TIMEOUT_MS: '20000',
+      })
+      await expect.poll(async () => (await get('/health/ready')).status).toBe(200)
+      disk.fill()
+      await fillStore(mongo.url)
+      const health = async () => {
+        const { status, body } = await get('/health/ready')
+        return { code: status, ...JSON.parse(body) }
+      }
+      const refused = { code: 503, status: 'unavailable', mongo: 'cannot_write', redis: 'ok' }
+      await expect.poll(health, { timeout: 30_000 }).toMatchObject(refused)
+      expect((await get('/metrics')).body).toMatch(/^tollgate_mongo_cannot_write{.*} 1$/m)
+      disk.makeRoom()
+      await expect.poll(health, { timeout: 30_000 }).toMatchObject({ code: 200, mongo: 'ok' })
+      running.splice(running.indexOf(admin), 1)
+      await admin.close(500)
+    } finally {
+      await mongo.close()
+      disk.remove()
+      rmSync(folder, { recursive: true, force: true })
+    }
   })
 })
 

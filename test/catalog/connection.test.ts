@@ -4,6 +4,7 @@ import { MongoClient } from 'mongodb'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { type Catalog, openCatalog } from '../../src/catalog/connection.ts'
 import { CatalogUnavailableError, CatalogUrlError } from '../../src/catalog/errors.ts'
+import { patienceOf } from '../../src/catalog/patience.ts'
 import { useStore } from '../support/catalog/store.ts'
 import { type StoreProxy, startStoreProxy } from '../support/store-proxy.ts'
 
@@ -59,6 +60,27 @@ describe('openCatalog', () => {
       expect(await find()).toBeNull()
     },
   )
+
+  it('has patience for batch work, and tells that it waits; a ping is answered soon', async () => {
+    const { catalog: quick, proxy } = await openBehindProxy(200)
+    const told: (string | null)[] = []
+    const patience = patienceOf(60_000, (reason) => told.push(reason))
+    const options = { url: proxy.url, database: 'outage', timeoutMs: 200, appName: 'test' }
+    const patient = await openCatalog({ ...options, patience }, quick)
+    try {
+      await pingUntilUp(quick)
+      await pingUntilUp(patient)
+      proxy.slow(500)
+      const find = (from: Catalog) => from.run('find a plan', () => from.plans.findOne({}))
+      await expect(find(quick)).rejects.toThrow('find a plan: no answer within 200 ms')
+      await expect(patient.ping()).rejects.toThrow('ping: no answer within 200 ms')
+      expect(await find(patient)).toBeNull()
+      const reason = 'MongoDB: find a plan: no answer within 200 ms'
+      expect(told.slice(-2)).toEqual([reason, null])
+    } finally {
+      await patient.close()
+    }
+  })
 
   it('does not count the time in which the thread itself was busy', async () => {
     const { catalog } = await openBehindProxy(200)

@@ -1,8 +1,10 @@
 import { describe, expect, it } from 'vitest'
 import type { Catalog } from '../../src/catalog/connection.ts'
 import { CatalogUnavailableError, SlowReadError } from '../../src/catalog/errors.ts'
+import { type Patience, patienceOf } from '../../src/catalog/patience.ts'
+import { repeatingReads } from '../../src/catalog/repeating-reads.ts'
 import { auditBooks } from '../../src/cli/audit/books.ts'
-import { repeatingReads, Unread, unreadLines } from '../../src/cli/audit/unread.ts'
+import { Unread, unreadLines } from '../../src/cli/audit/unread.ts'
 import { reportLines } from '../../src/cli/audit.ts'
 
 const SLOW = 'MongoDB: read the journal of an account: no answer within 2000 ms'
@@ -29,23 +31,38 @@ function booksOf(aids: readonly number[], isSlow: (aid: number) => boolean): Cat
 }
 
 describe('a read of an audit that is not answered', () => {
+  const patience = (forMs: number, tell: (reason: string | null) => void = () => undefined) =>
+    ({ ...patienceOf(forMs, tell), pauseMs: 1 }) satisfies Patience
+
   it.each([new CatalogUnavailableError('late'), new SlowReadError('look', 1)])(
-    'is repeated: %s',
+    'is repeated, and told once: %s',
     async (error) => {
       for (const name of ['run', 'read'] as const) {
         let calls = 0
         const catalog = catalogOf(() => {
           calls += 1
-          if (calls < 3) throw error
+          if (calls < 4) throw error
           return 'found'
         })
-        expect(await repeatingReads(catalog, 0)[name]('look', async () => null)).toBe('found')
-        calls = -10
-        await expect(repeatingReads(catalog, 0)[name]('look', async () => null)).rejects.toBe(error)
-        expect(calls).toBe(-7)
+        const told: (string | null)[] = []
+        const read = repeatingReads(
+          catalog,
+          patience(60_000, (reason) => told.push(reason)),
+        )
+        expect(await read[name]('look', async () => null)).toBe('found')
+        expect(told).toEqual([error.message, null])
       }
     },
   )
+
+  it('is given up when the time is over', async () => {
+    const error = new CatalogUnavailableError('late')
+    const catalog = catalogOf(() => {
+      throw error
+    })
+    const read = repeatingReads(catalog, patience(5))
+    await expect(read.run('look', async () => null)).rejects.toBe(error)
+  })
 
   it('is not repeated for another reason', async () => {
     let calls = 0
@@ -53,7 +70,8 @@ describe('a read of an audit that is not answered', () => {
       calls += 1
       throw new TypeError('a defect')
     })
-    await expect(repeatingReads(catalog, 0).run('look', async () => null)).rejects.toThrow('defect')
+    const read = repeatingReads(catalog, patience(60_000))
+    await expect(read.run('look', async () => null)).rejects.toThrow('defect')
     expect(calls).toBe(1)
   })
 

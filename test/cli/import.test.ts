@@ -3,7 +3,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'no
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import {
   ACCOUNT_COLUMNS,
   ACCOUNT_HEADER,
@@ -13,6 +13,7 @@ import {
 import { insertEntity } from '../support/catalog/store.ts'
 import { beginOn, runOn } from '../support/cli/tollgate.ts'
 import { startTestStores, type TestStores } from '../support/recorder/accounts.ts'
+import { type StoreProxy, startStoreProxy } from '../support/store-proxy.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'tg-import-cli-'))
 let stores: TestStores
@@ -90,6 +91,59 @@ describe('tollgate import', () => {
     expect(more.stderr).toMatch(/, \d+ of them done before;/)
     expect(await written()).toBe(count)
     expect(await stores.catalog.subscribers.distinct('lastname')).toHaveLength(count)
+  })
+
+  describe('while MongoDB is away', () => {
+    const COUNT = 3_000
+    let proxy: StoreProxy
+
+    beforeEach(async () => {
+      proxy = await startStoreProxy(stores.environment['TOLLGATE_MONGO_URL'] ?? '')
+    })
+    afterEach(() => proxy.close())
+
+    /** Begins an import, and cuts its connections before its third batch is written. */
+    function cutImport(batchTimeoutMs: number) {
+      const file = fileOf('away.csv', accountsCsv(COUNT))
+      const environment = {
+        ...stores.environment,
+        TOLLGATE_MONGO_URL: proxy.url,
+        TOLLGATE_MONGO_TIMEOUT_MS: '2000',
+        TOLLGATE_MONGO_BATCH_TIMEOUT_MS: String(batchTimeoutMs),
+      }
+      const args = ['import', 'accounts', file, '--settings', settings()]
+      let batches = 0
+      proxy.cutBefore((request) => {
+        const isBatch = request.includes('insert') && request.includes('subscribers')
+        if (isBatch) batches += 1
+        return isBatch && batches === 3
+      })
+      const { child, ended } = beginOn({ environment }, args)
+      let said = ''
+      child.stderr?.on('data', (bytes: Buffer) => {
+        said += bytes.toString()
+      })
+      return { ended, said: () => said }
+    }
+
+    it('waits, says so, and continues by itself', async () => {
+      const { ended, said } = cutImport(600_000)
+      await expect.poll(said, { timeout: 60_000 }).toContain('; waiting for up to 600 s')
+      await proxy.restore()
+      const { code, stdout, stderr } = await ended
+      expect([code, stdout]).toEqual([0, `${COUNT} of ${COUNT} rows imported, 0 failed\n`])
+      expect(stderr).toContain('the store answers again')
+      expect(await stores.catalog.subscribers.countDocuments()).toBe(COUNT)
+    })
+
+    it('stops after mongo.batchTimeoutMs, and names the option that continues it', async () => {
+      const { ended } = cutImport(10)
+      const { code, stderr } = await ended
+      expect(code).toBe(1)
+      expect(stderr).toMatch(
+        /a store is unavailable: \d+ rows are done; continue with --resume \S+/,
+      )
+    })
   })
 
   it.each([

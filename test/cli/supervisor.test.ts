@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { endedAtStart } from '../../src/cli/child.ts'
 import { createSupervisor, type Running, type StandbyProcess } from '../../src/cli/supervisor.ts'
 
 const log = { warn: () => undefined, error: () => undefined }
@@ -57,6 +58,33 @@ it('a supervisor reports why the first start failed', async () => {
   })
   await expect(supervisor.start()).rejects.toThrow('port in use')
   await supervisor.stop()
+})
+
+it('a supervisor starts a process again that is killed while it starts, a few times', async () => {
+  const { started, begin } = fakes()
+  const tries = { left: 2, count: 0 }
+  const killed = () => {
+    tries.count += 1
+    tries.left -= 1
+    if (tries.left >= 0) throw endedAtStart('mongo', 'SIGKILL')
+    return begin()
+  }
+  const supervisor = createSupervisor({ name: 'mongo', begin: async () => killed(), log })
+  await supervisor.start()
+  expect([tries.count, started.length]).toEqual([3, 1])
+  await supervisor.stop()
+
+  const never = () => Promise.reject(endedAtStart('mongo', 'SIGKILL'))
+  const second = createSupervisor({ name: 'mongo', begin: never, log })
+  await expect(second.start()).rejects.toThrow('mongo: ended at start, SIGKILL')
+  await second.stop()
+  tries.left = 1
+  const refused = createSupervisor({
+    name: 'mongo',
+    begin: () => Promise.reject(endedAtStart('mongo', 'code 1')),
+    log,
+  })
+  await expect(refused.start()).rejects.toThrow('mongo: ended at start, code 1')
 })
 
 it('a supervisor stopped during a start ends what has started, and starts no more', async () => {

@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest'
 import { coveredBy, FIFTHS, filesOfLanding, type Landing, ROTATED } from '../run/rotation.ts'
 import { HOUSE, readTree } from './tree.ts'
 
-const FAULTS = /^test\/system\/.*(?:kill|soak|outages|disk-full).*\.test\.ts$/
+const FAULTS = /^test\/system\/.*(?:kill|soak|outages|disk-full|frozen).*\.test\.ts$/
 
 const faults = readTree(HOUSE, ['test/system'])
   .map(({ path }) => path)

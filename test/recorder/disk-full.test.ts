@@ -2,7 +2,6 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { startMongoServer } from '@tollgate/embedded-mongo'
-import { MongoClient } from 'mongodb'
 import { describe, expect, it } from 'vitest'
 import { openCatalog } from '../../src/catalog/connection.ts'
 import { CatalogUnavailableError } from '../../src/catalog/errors.ts'
@@ -11,6 +10,7 @@ import { coalesce } from '../../src/recorder/coalesce.ts'
 import { startDrain } from '../../src/recorder/drain.ts'
 import { writeFlush } from '../../src/recorder/write.ts'
 import { READ_BYTES } from '../support/ledger.ts'
+import { fillStore } from '../support/mongo.ts'
 import {
   lineOf,
   QUICK_DRAIN,
@@ -70,22 +70,3 @@ describe.skipIf(problem !== undefined)(title, () => {
     }
   })
 })
-
-/** Uses up the space that the store has reserved for itself, so that no more writes fit. */
-async function fillStore(url: string): Promise<void> {
-  const client = await new MongoClient(url, { retryWrites: false }).connect()
-  try {
-    for (const bytes of [100_000, 1]) {
-      const insert = async () => {
-        for (;;)
-          await client
-            .db('other')
-            .collection('c')
-            .insertOne({ text: 'x'.repeat(bytes) })
-      }
-      await expect(insert()).rejects.toMatchObject({ code: 14031 })
-    }
-  } finally {
-    await client.close()
-  }
-}

@@ -19,7 +19,7 @@ export const FIFTHS: readonly (readonly string[])[] = [
   ['events-kill', 'outages/backlog', 'outages/redis', 'outages/clock', 'outages/inline-worker'],
   ['cycle-kill', 'outages/worker', 'outages/recorder', 'cycle-disk-full'],
   ['kill', 'diameter/kill', 'soak', 'outages/realtime'],
-  ['prepaid-kill', 'kill-full-load', 'billing/kill', 'diameter/outages'],
+  ['prepaid-kill', 'kill-full-load', 'billing/kill', 'frozen', 'diameter/outages'],
 ].map((names) => names.map((name) => `test/system/${name}.test.ts`))
 
 export const ROTATED = FIFTHS.flat()

@@ -41,3 +41,24 @@ async function dropDatabase(url: string, database: string): Promise<void> {
   await client.db(database).dropDatabase()
   await client.close()
 }
+
+/** Uses up the space that the store on a full disk has reserved, so that no more writes fit. */
+export async function fillStore(url: string): Promise<void> {
+  const client = await new MongoClient(url, { retryWrites: false }).connect()
+  const documents = client.db('other').collection('c')
+  try {
+    for (const bytes of [100_000, 1]) {
+      for (let isFull = false; !isFull; ) {
+        isFull = await documents.insertOne({ text: 'x'.repeat(bytes) }).then(
+          () => false,
+          (error) => {
+            if (error.code !== 14031) throw error
+            return true
+          },
+        )
+      }
+    }
+  } finally {
+    await client.close()
+  }
+}

@@ -4,6 +4,7 @@
  */
 import { type Actor, plainActor } from '../../catalog/actor.ts'
 import { readCatalogue } from '../../catalog/feed/read-catalogue.ts'
+import { repeated } from '../../catalog/patience.ts'
 import type { Fields } from '../../domain/fields.ts'
 import type { SessionLocation } from '../../ledger/ledger.ts'
 import {
@@ -15,7 +16,7 @@ import {
 import type { EntityApi } from '../entities/api.ts'
 import { EntityRuleError, ExecutionError } from '../entities/errors.ts'
 import type { ImportWatch } from '../entities/import/import-rows.ts'
-import { problemOf } from '../entities/import/problems.ts'
+import { isOutage, problemOf } from '../entities/import/problems.ts'
 import { type ImportResult, ResultSummary } from '../entities/import/result.ts'
 import { readSource, type SourceRow } from '../entities/import/source.ts'
 import type { FollowUp } from '../follow-ups.ts'
@@ -55,7 +56,9 @@ export async function migrateBalances(
   const catalogue = await readCatalogue(stores.catalog)
   const summary = new ResultSummary(total)
   for await (const rows of batchesOf(readSource(source))) {
-    const problems = await migrateRows({ ...stores, catalogue }, request, rows)
+    const migrate = () => migrateRows({ ...stores, catalogue }, request, rows)
+    const { patience } = watch
+    const problems = await (patience ? repeated(migrate, patience, isOutage) : migrate())
     for (const { number } of rows) {
       const row = String(number)
       const text = problems.get(number)

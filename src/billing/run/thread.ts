@@ -2,6 +2,7 @@
 import { type MessagePort, workerData } from 'node:worker_threads'
 import { type Catalog, openCatalog } from '../../catalog/connection.ts'
 import { CatalogUnavailableError, EntityConflictError } from '../../catalog/errors.ts'
+import { patienceOf } from '../../catalog/patience.ts'
 import type { CycleCounts, CyclePageDocument } from '../../catalog/records/cycle-documents.ts'
 import type { Config } from '../../config/schema.ts'
 import { type ClockOffset, clockWith } from '../../runtime/clock.ts'
@@ -66,6 +67,8 @@ async function run(
     ...config.mongo,
     appName: 'tollgate-cycle',
     readTimeoutMs: config.entities.readTimeoutMs,
+    // The run itself tells that it waits.
+    patience: patienceOf(config.mongo.batchTimeoutMs, () => undefined),
   })
   const catalog = await opened
   const id = `${runIdOf(name)} ${page?._id.split(':')[0] ?? ''}`

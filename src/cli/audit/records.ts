@@ -1,10 +1,11 @@
 /** `tollgate audit --records`: verifies the hash chain of audit records. */
 import type { ChainEnd } from '../../catalog/audit/chain.ts'
 import { type ChainReport, verifyChain } from '../../catalog/audit/verify.ts'
+import { repeatingReads } from '../../catalog/repeating-reads.ts'
 import { UsageError } from '../errors.ts'
 import { type OptionValues, optionalText } from '../parse.ts'
 import type { Shell } from '../shell.ts'
-import { withCatalog } from '../stores.ts'
+import { patienceIn, withCatalog } from '../stores.ts'
 
 /** Returns 0 if the chain is intact, otherwise 1. Throws `CommandError` or `UsageError`. */
 export async function auditRecords(shell: Shell, options: OptionValues): Promise<0 | 1> {
@@ -13,8 +14,12 @@ export async function auditRecords(shell: Shell, options: OptionValues): Promise
   const expected = endOf(optionalText(options, 'expect'))
   const config = shell.config()
   const { key } = config.secrets
-  const report = await withCatalog(config, (catalog) =>
-    verifyChain(catalog, { key, ...(expected && { expected }) }),
+  const patience = patienceIn(shell, config)
+  const report = await withCatalog(
+    config,
+    (catalog) =>
+      verifyChain(repeatingReads(catalog, patience), { key, ...(expected && { expected }) }),
+    patience,
   )
   if (options['json'] === true) shell.print(JSON.stringify(report))
   else for (const line of recordsLines(report)) shell.print(line)

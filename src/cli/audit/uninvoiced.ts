@@ -4,9 +4,10 @@ import { OtherLinesError } from '../../billing/documents/errors.ts'
 import { loadInvoiceSource } from '../../billing/documents/load-invoice.ts'
 import type { Catalog } from '../../catalog/connection.ts'
 import type { BillrunDocument } from '../../catalog/entities/bill.ts'
+import { type Patience, patienceOf, repeated } from '../../catalog/patience.ts'
 import { IS_UNINVOICED } from '../../catalog/records/uninvoiced.ts'
 import type { Config } from '../../config/schema.ts'
-import { repeatedRead, Unread } from './unread.ts'
+import { Unread } from './unread.ts'
 
 /** Lines of an account in one cycle. */
 export interface UninvoicedLines {
@@ -38,12 +39,13 @@ export async function auditUninvoiced(
   source: CustomerSource,
   config: Pick<Config, 'rating'>,
   unread = new Unread(),
+  patience = patienceOf(0, () => undefined),
 ): Promise<UninvoicedReport> {
   const report: UninvoicedReport = { ok: true, waiting: 0, lost: [], skipped: [], leftOut: 0 }
   const { catalog } = source
   await findMarked(source, report)
   for (const key of await confirmedKeys(catalog)) {
-    await compareInvoices({ catalog, config, unread }, key, report)
+    await compareInvoices({ catalog, config, unread, patience }, key, report)
     await findSkipped(catalog, key, report)
   }
   report.ok = report.lost.length === 0 && unread.parts.length === 0
@@ -112,10 +114,11 @@ interface InvoiceReads {
   readonly catalog: Catalog
   readonly config: Pick<Config, 'rating'>
   readonly unread: Unread
+  readonly patience: Patience
 }
 
 async function compareInvoices(
-  { catalog, config, unread }: InvoiceReads,
+  { catalog, config, unread, patience }: InvoiceReads,
   key: string,
   report: UninvoicedReport,
 ): Promise<void> {
@@ -127,7 +130,7 @@ async function compareInvoices(
     for (const invoice of invoices) {
       const { aid } = invoice
       const amount = await unread.orName(`invoice of account ${aid} for ${key}`, () =>
-        repeatedRead(() => amountBeyond(catalog, config, invoice)),
+        repeated(() => amountBeyond(catalog, config, invoice), patience),
       )
       if (amount === null) continue
       add(report, 'lost', { aid, cycle: key, reason: AFTER_CONFIRMATION, amount })

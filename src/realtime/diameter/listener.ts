@@ -7,7 +7,6 @@ import { secureContext } from '../../runtime/tls-files.ts'
 import type { TlsMetrics } from '../../runtime/tls-metrics.ts'
 import { followTls, startTls } from '../../runtime/tls-reload.ts'
 import { dnsNames } from '../certificate-names.ts'
-import { nonHttpConnectionsMax } from '../descriptors.ts'
 import { ListenError } from '../http/listening.ts'
 import { disconnectCause, PeerConnection } from './connection.ts'
 import type { ConnectionContext } from './connection-context.ts'
@@ -46,10 +45,7 @@ const CHECK_INTERVAL_MS = { min: 10, max: 1000 } as const
 export async function startListener(options: ListenerOptions): Promise<Listener> {
   const { settings, context } = options
   const { host, tls } = settings
-  const accepted = createAcceptedConnections(
-    nonHttpConnectionsMax(settings.connectionsMax),
-    context,
-  )
+  const accepted = createAcceptedConnections(settings.connectionsMax, context)
   const servers: Server[] = []
   const open = async (server: Server, port: number) => {
     server.prependListener('connection', accepted.count)

@@ -6,7 +6,6 @@ import { lingerAfterAnswers, lingerAndClose } from '../../runtime/lingering.ts'
 import { trackPendingAnswers } from '../../runtime/pending-answers.ts'
 import { secureContext } from '../../runtime/tls-files.ts'
 import { followTls, startTls } from '../../runtime/tls-reload.ts'
-import { descriptorCeiling, nextDescriptor } from '../descriptors.ts'
 import type { Endpoints } from './endpoints.ts'
 import { type HttpStatus, statusTexts } from './exchange.ts'
 import { refuseCertificates } from './javascript-certificates.ts'
@@ -32,8 +31,7 @@ export async function startJavaScriptServer(
   const server: HalfOpen = createPlainOrTls(options)
   // A client that has half-closed the connection after its request still receives the answer.
   server.httpAllowHalfOpen = true
-  const base = nextDescriptor()
-  server.maxConnections = descriptorCeiling(base, options.connectionsMax) - base
+  server.maxConnections = options.connectionsMax
   lingerAfterAnswers(server)
   // Registered first, because it must see a request before it is answered.
   refuseGarbage(server, options)

@@ -1,5 +1,5 @@
 import type { HttpResponse, us_listen_socket } from 'uWebSockets.js'
-import { descriptorCeiling, nextDescriptor } from '../descriptors.ts'
+import { nextDescriptor } from '../descriptors.ts'
 import { CHARGE_PATH, type Endpoints } from './endpoints.ts'
 import type { Head } from './exchange.ts'
 import { type HttpServer, ListenError, type ListenOptions } from './listening.ts'
@@ -68,7 +68,7 @@ const REOPEN_AT = 0.9
 function createConnectionGate(uws: Uws, app: App, options: ListenOptions, first: us_listen_socket) {
   const { host, port, sharing, connectionsMax, log } = options
   const base = sharing?.firstDescriptor ?? nextDescriptor()
-  const ceiling = descriptorCeiling(base, connectionsMax)
+  const ceiling = base + connectionsMax
   const reopenBelow = base + (ceiling - base) * REOPEN_AT
   let socket: us_listen_socket | null = first
   let isOpening = false
@@ -93,10 +93,7 @@ function createConnectionGate(uws: Uws, app: App, options: ListenOptions, first:
     const next = nextDescriptor()
     if (socket !== null && next >= ceiling) {
       shut()
-      log.warn(
-        { port, connectionsMax: ceiling - base },
-        'too many connections: further ones are refused',
-      )
+      log.warn({ port, connectionsMax }, 'too many connections: further ones are refused')
     } else if (socket === null && !isOpening && next < reopenBelow) void open()
   }, CHECK_INTERVAL_MS)
   timer.unref()

@@ -8,6 +8,7 @@ import { auditDocument } from '../../../catalog/audit/audit.ts'
 import type { AuditDocument } from '../../../catalog/audit/audit-document.ts'
 import type { Collection } from '../../../catalog/collections.ts'
 import { CatalogUnavailableError } from '../../../catalog/errors.ts'
+import { type Patience, patienceOf, repeated } from '../../../catalog/patience.ts'
 import type { CollectionDefinition } from '../definitions/definition.ts'
 import { ExecutionError, RequestError } from '../errors.ts'
 import type { FieldDefinition } from '../fields/field-definition.ts'
@@ -40,6 +41,8 @@ export interface ImportWatch {
   onBegin?(begin: { importId: string | null; total: number; done: number }): void
   onProgress?(progress: { total: number; done: number; failed: number }): void
   onFailure?(failure: Failure): void
+  /** Repeats a batch that a store has not answered. */
+  patience?: Patience
 }
 
 /**
@@ -47,11 +50,13 @@ export interface ImportWatch {
  * repeated after an interruption.
  */
 const BATCH_MAX = 500
+const NO_PATIENCE = patienceOf(0, () => undefined)
 const IMPORT_ID = /^[\w.-]{1,64}$/
 
 /**
  * Imports a file. Rejects with `ExecutionError` if nothing can be imported, or with `RequestError`
- * 503 if a store becomes unavailable; the import can then be resumed.
+ * 503 (`ImportStoppedError`) if a store is unavailable for longer than the patience of `watch`, by
+ * default at once; the import can then be resumed.
  */
 export async function importRows(
   stores: EntityStores,
@@ -79,19 +84,34 @@ export async function importRows(
   if (isDryRun) return new ImportRun(job, found, null, watch).run(file)
   const { name: collection } = definition
   const start = { importId, collection, operation: settings.operation, checksum, rowsTotal }
+  const { patience = NO_PATIENCE } = watch
   const progress = await beginProgress(stores, { ...start, fileName: file.name })
   try {
     await ensureIndexes(job)
     const result = await new ImportRun(job, found, progress, watch).run(file)
     if (progress.isDone) return result
-    await progress.complete(recordOf(job, file, result))
+    const record = recordOf(job, file, result)
+    await repeated(() => progress.complete(record), patience, isOutage)
     return result
   } catch (error) {
     await progress.stop().catch(() => undefined)
     if (!isOutage(error)) throw error
-    const where = `import ${importId} stopped after ${progress.rowsDone} rows`
-    const how = 'resume it with the same file and import_id'
-    throw new RequestError(503, `a store is unavailable: ${where}; ${how}`)
+    throw new ImportStoppedError(importId, progress.rowsDone)
+  }
+}
+
+/** A store was unavailable. The import can be resumed. */
+export class ImportStoppedError extends RequestError {
+  override name = 'ImportStoppedError'
+  readonly importId: string
+  /** Done before. */
+  readonly rows: number
+
+  constructor(importId: string, rows: number) {
+    const where = `import ${importId} stopped after ${rows} rows`
+    super(503, `a store is unavailable: ${where}; resume it with the same file and import_id`)
+    this.importId = importId
+    this.rows = rows
   }
 }
 
@@ -150,6 +170,7 @@ class ImportRun {
   /** Null in a dry run. */
   readonly #progress: ImportProgress | null
   readonly #watch: ImportWatch
+  readonly #patience: Patience
   readonly #summary: ResultSummary
   readonly #unitsToSkip: number
   readonly #failedBefore: ReadonlyMap<string, string>
@@ -159,6 +180,7 @@ class ImportRun {
     this.#prescan = found
     this.#progress = progress
     this.#watch = watch
+    this.#patience = watch.patience ?? NO_PATIENCE
     this.#summary = new ResultSummary(found.rows)
     this.#unitsToSkip = progress?.unitsDone ?? 0
     const before = progress?.failures ?? []
@@ -175,9 +197,9 @@ class ImportRun {
     let writing: Promise<void> = Promise.resolve()
     try {
       for await (const units of this.#batches(file)) {
-        const ready = await prepareBatch(job, units)
+        const ready = await repeated(() => prepareBatch(job, units), this.#patience, isOutage)
         await writing
-        writing = this.#write(ready)
+        writing = repeated(() => this.#write(ready), this.#patience, isOutage)
         // The error is handled where the promise is awaited.
         writing.catch(() => undefined)
       }

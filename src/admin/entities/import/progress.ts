@@ -195,7 +195,10 @@ class StoredProgress implements ImportProgress {
     const { catalog } = this.#stores
     const _id = failuresId(this.#document._id, this.unitsDone)
     const document = { _id, kind: 'failures' as const, failures: [...failures] }
-    await catalog.run('keep failed rows', () => catalog.imports.insertOne(document, { session }))
+    // A repeated batch may have been recorded before.
+    await catalog.run('keep failed rows', () =>
+      catalog.imports.replaceOne({ _id }, document, { session, upsert: true }),
+    )
   }
 
   async #set(fields: Fields, session?: ClientSession): Promise<void> {

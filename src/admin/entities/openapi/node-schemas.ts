@@ -55,7 +55,7 @@ export const NODE_SCHEMAS: Readonly<Record<string, Schema>> = {
     {
       status: choice(['ready', 'unavailable'], 'Whether everything is ready.'),
       redis: check('Redis', 'unavailable', 'misconfigured', 'cannot_write'),
-      mongo: check('MongoDB', 'unavailable'),
+      mongo: check('MongoDB', 'unavailable', 'cannot_write'),
       ledger: check('Data of the ledger in Redis', 'unavailable', 'lost'),
       changes: check('Recovery of changes of processes that have died', 'unfinished'),
       users: choice(['none'], 'Present if no user can log in.'),

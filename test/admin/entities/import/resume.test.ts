@@ -1,9 +1,10 @@
-/** An import that is killed at any of its steps resumes, and writes each row once. */
+/** An import that is killed or interrupted at any of its steps writes each row once. */
 import { describe, expect, it } from 'vitest'
 import { readProgress } from '../../../../src/admin/entities/import/progress.ts'
 import type { ImportResult } from '../../../../src/admin/entities/import/result.ts'
 import type { Catalog } from '../../../../src/catalog/connection.ts'
 import { CatalogUnavailableError } from '../../../../src/catalog/errors.ts'
+import { patienceOf } from '../../../../src/catalog/patience.ts'
 import {
   ACCOUNT_COLUMNS,
   ACCOUNT_HEADER,
@@ -44,6 +45,24 @@ function dyingCatalog(catalog: Catalog, at: number, when: 'before' | 'after') {
   return { dying, wasReached: () => count >= at }
 }
 
+/** The answer to the n-th operation is lost: before or after it is done. */
+function interruptedCatalog(catalog: Catalog, at: number, when: 'before' | 'after') {
+  let count = 0
+  const lost = new CatalogUnavailableError('interrupted')
+  const step = async <T>(act: () => Promise<T>): Promise<T> => {
+    count += 1
+    if (count !== at) return act()
+    if (when === 'after') await act()
+    throw lost
+  }
+  const interrupted: Catalog = {
+    ...catalog,
+    run: (what, act) => step(() => catalog.run(what, act)),
+    transaction: (what, act) => step(() => catalog.transaction(what, act)),
+  }
+  return { interrupted, wasReached: () => count >= at }
+}
+
 interface ImportCase {
   imported: Omit<Parameters<typeof scene.run>[0], 'importId' | 'api'>
   begin(catalog: Catalog): Promise<void>
@@ -74,6 +93,42 @@ async function killEverywhere(
     expect(progress).toMatchObject({ state: 'done' })
     await importCase.reset(catalog)
     if (outcome === 'done' || !wasReached()) return at
+  }
+}
+
+/**
+ * Interrupts the import at each operation in turn. One that is interrupted before or after its
+ * batches is resumed; returns the number of those that continued by themselves.
+ */
+async function interruptEverywhere(
+  importCase: ImportCase,
+  when: 'before' | 'after',
+): Promise<number> {
+  let continued = 0
+  for (let at = 1; ; at += 1) {
+    const catalog = scene.catalog()
+    await importCase.begin(catalog)
+    const { interrupted, wasReached } = interruptedCatalog(catalog, at, when)
+    const told: (string | null)[] = []
+    const patience = { ...patienceOf(60_000, (reason) => told.push(reason)), pauseMs: 1 }
+    const given = { ...importCase.imported, importId: `cut-${at}` }
+    const first = scene.run({
+      ...given,
+      api: scene.api({ catalog: interrupted }),
+      watch: { patience },
+    })
+    const result = await first.catch(() => null)
+    // A missing index is only a warning, for which nothing is repeated.
+    if (result !== null && told.length > 0) {
+      continued += 1
+      expect(told).toEqual(['interrupted', null])
+    }
+    await importCase.check(
+      catalog,
+      result ?? (await scene.run({ ...given, api: scene.api({ nowMs: LATER_MS }) })),
+    )
+    await importCase.reset(catalog)
+    if (!wasReached()) return continued
   }
 }
 
@@ -202,6 +257,20 @@ describe('an import that is killed resumes', () => {
 
   it.each(['before', 'after'] as const)('%s any step: a permanentchange', async (when) => {
     expect(await killEverywhere(RATES, when)).toBeGreaterThan(10)
+  })
+})
+
+describe('an import whose store does not answer once continues by itself', () => {
+  it.each(['before', 'after'] as const)('%s any step: accounts', async (when) => {
+    expect(await interruptEverywhere(ACCOUNTS, when)).toBeGreaterThan(4)
+  })
+
+  it.each(['before', 'after'] as const)('%s any step: subscribers', async (when) => {
+    expect(await interruptEverywhere(SUBSCRIBERS, when)).toBeGreaterThan(6)
+  })
+
+  it.each(['before', 'after'] as const)('%s any step: a permanentchange', async (when) => {
+    expect(await interruptEverywhere(RATES, when)).toBeGreaterThan(6)
   })
 })
 

@@ -51,6 +51,8 @@ export const OVERVIEW: Readonly<Record<keyof typeof EN, string>> = {
     'Redis-Master können nicht auf die Platte schreiben: dort wird nichts berechnet.',
   'alarm.mongo':
     'MongoDB ist nicht erreichbar: Entitäten sind nicht änderbar, Belege warten auf Aufzeichnung.',
+  'alarm.mongo_cannot_write':
+    'MongoDB kann nicht schreiben: Belege warten auf Aufzeichnung, Änderungen werden abgewiesen.',
   'alarm.ledger': 'Das Ledger hat Daten verloren und muss neu aufgebaut werden.',
   'alarm.charging': 'Kein Charging-Prozess meldet sich.',
   'alarm.recorder': 'Kein Recorder meldet sich: Nutzung wird nicht aufgezeichnet.',

@@ -48,6 +48,8 @@ export const OVERVIEW = {
   'alarm.redis_cannot_write':
     'Masters of Redis cannot write to their disk: nothing is charged there.',
   'alarm.mongo': 'MongoDB is unavailable: entities cannot be changed, lines wait to be recorded.',
+  'alarm.mongo_cannot_write':
+    'MongoDB cannot write: lines wait to be recorded, changes are refused.',
   'alarm.ledger': 'The ledger has lost data: it has to be rebuilt.',
   'alarm.charging': 'No charging process reports.',
   'alarm.recorder': 'No recorder reports: usage is not recorded.',
