@@ -57,10 +57,13 @@ export function enqueueMail(
 ): OutboxDocument[] {
   if (mail.url === '') return []
   const way = invoice.account['invoice_shipping_method'] ?? 'email'
-  const { email } = invoice.attributes
-  if (typeof email !== 'string' || !isMailbox(email) || way !== 'email') return []
+  if (!isAddress(invoice.attributes.email) || way !== 'email') return []
   const payload: InvoiceMail = { aid, key, invoiceId }
   return [enqueueOutbox(session, { kind: MAIL_KIND, payload, isHeld: true, isSlow: true })]
+}
+
+function isAddress(text: unknown): boolean {
+  return typeof text === 'string' && isMailbox(text)
 }
 
 /**
