@@ -28,7 +28,12 @@ const APART_MS = 300
 
 /** Everybody has to log in; the recorder is a process of its own, as `tollgate start` has it. */
 export const CONSOLE_PRODUCT: ProductKind = {
-  environment: { TOLLGATE_ADMIN_OPEN_TO: 'nobody', TOLLGATE_RECORDER_ENABLED: 'false' },
+  environment: {
+    TOLLGATE_ADMIN_OPEN_TO: 'nobody',
+    // All viewers log in from one address.
+    TOLLGATE_ADMIN_ANONYMOUS_PERCENT: '100',
+    TOLLGATE_RECORDER_ENABLED: 'false',
+  },
 }
 
 interface Phase {

@@ -23,12 +23,13 @@ export async function runCommandLine(
   try {
     const invocation = parseCommandLine(argv)
     shell = new Shell(surroundings, optionalText(invocation.options, 'config'))
-    if (invocation.options['help'] === true) {
+    const isHelp = invocation.options['help'] === true
+    if (isHelp || isReading(invocation.command.name)) shell.stopWithoutReader()
+    else shell.continueWithoutReader()
+    if (isHelp) {
       shell.print(commandHelpText(invocation.command))
       return 0
     }
-    if (READING.test(invocation.command.name)) shell.stopWithoutReader()
-    else shell.continueWithoutReader()
     if (ACCESS.test(invocation.command.name)) return await access(shell, invocation)
     if (invocation.command.name.startsWith('cycle ')) return await cycle(shell, invocation)
     if (invocation.command.name.startsWith('event ')) return await event(shell, invocation, tools)
@@ -40,12 +41,14 @@ export async function runCommandLine(
   }
 }
 
-/**
- * Commands that end when nobody reads their output any more, as with `head`; all others finish
- * what they do.
- */
+/** Last words of the commands for `isReading`. */
 const READING =
-  /(?:^| )(?:list|show|get|history|parked|preview|status|check|test|send|audit|export|quote)$/
+  'list show get history parked preview status check test send audit export quote help version'
+
+/** True if a command ends when nobody reads its output any more; others finish what they do. */
+function isReading(name: string): boolean {
+  return READING.split(' ').includes(name.split(' ').at(-1) ?? '')
+}
 
 /** Commands for access control, settings, personal data, jobs and the customer system. */
 const ACCESS = /^(?:user|client|secrets|settings|job|external) |^(?:erase|check|charge|clock)$/

@@ -4,6 +4,7 @@ import type { ObjectId } from '../catalog/collections.ts'
 import type { Catalog } from '../catalog/connection.ts'
 import type { NotificationDocument } from '../catalog/records/event-document.ts'
 import type { NotificationSettings } from '../catalog/settings/notification-settings.ts'
+import { isMailbox } from '../domain/email.ts'
 import { isAddressRefused, isServerDown, type MailSettings, sendMail } from '../external/mail.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { Logger } from '../runtime/log.ts'
@@ -133,18 +134,29 @@ class MailedDigests implements Digests {
 
   /** Rejects if the address did not get its digest, and may get it later. */
   async #mail(address: string, digest: Digest): Promise<void> {
-    const { mail, clock, log, metrics } = this.#parts
-    try {
-      await sendMail(mail, mailOf(address, digest))
-      metrics.digests('sent', 1)
-    } catch (error) {
-      metrics.digests(isAddressRefused(error) ? 'refused' : 'failed', 1)
-      if (!isAddressRefused(error)) throw error
+    const { clock, log, metrics } = this.#parts
+    if (await this.#isAccepted(address, digest)) metrics.digests('sent', 1)
+    else {
+      metrics.digests('refused', 1)
       const domain = address.split('@').at(-1)
-      log.warn({ domain }, 'an address of digests is refused by the mail server')
+      log.warn({ domain }, 'an address of digests is not valid, or refused by the mail server')
     }
     this.#sentMs.set(address, clock.nowMs())
     await this.#change(digest.ids, { $addToSet: { emailed_to: address } })
+  }
+
+  async #isAccepted(address: string, digest: Digest): Promise<boolean> {
+    const { mail, metrics } = this.#parts
+    // Stored by an earlier release, and perhaps several addresses in a header.
+    if (!isMailbox(address)) return false
+    try {
+      await sendMail(mail, mailOf(address, digest))
+      return true
+    } catch (error) {
+      if (isAddressRefused(error)) return false
+      metrics.digests('failed', 1)
+      throw error
+    }
   }
 
   async #change(ids: readonly ObjectId[], change: object): Promise<void> {

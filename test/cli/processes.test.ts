@@ -138,6 +138,7 @@ it('the output is closed by its reader, as with head: the command ends', async (
 
 it.each([
   ['help', 1],
+  ['quote --help', 1],
   ['seed demo', 0],
 ])('%s ends quietly without a reader of its output', async (command, code) => {
   const { child, ended } = beginProcess(command.split(' '), environment())

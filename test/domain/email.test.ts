@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { checkUserName } from '../../src/admin/entities/rules/users.ts'
-import { isEmail, MAILBOX_PATTERN } from '../../src/domain/email.ts'
+import { isEmail, isMailbox } from '../../src/domain/email.ts'
 
 describe('an e-mail address', () => {
   it.each(['a@example.org', "o'neil+x@mail.example.org", 'ü@müller.example'])('%j', (text) => {
@@ -36,7 +36,7 @@ describe('an e-mail address', () => {
   })
 
   it('of settings may be in the own network', () => {
-    expect('ops@mailhost').toMatch(new RegExp(MAILBOX_PATTERN))
-    expect('ops,x@mailhost').not.toMatch(new RegExp(MAILBOX_PATTERN))
+    expect(isMailbox('ops@mailhost')).toBe(true)
+    expect(isMailbox('ops,x@mailhost')).toBe(false)
   })
 })

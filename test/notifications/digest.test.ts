@@ -1,6 +1,9 @@
 /** E-mails with new events, through a real mail server. */
 import { afterEach, describe, expect, it } from 'vitest'
-import type { NotificationSettings } from '../../src/catalog/settings/notification-settings.ts'
+import {
+  type NotificationSettings,
+  notificationSettingsOf,
+} from '../../src/catalog/settings/notification-settings.ts'
 import { closeMail } from '../../src/external/mail.ts'
 import { createDigests } from '../../src/notifications/digest.ts'
 import { type MailServer, startMailServer } from '../support/mail-server.ts'
@@ -126,6 +129,19 @@ describe('a digest', () => {
     now.ms += 2 * HOUR_MS
     expect(await digest.send(EMAIL)).toBe(0)
     expect(server.messages.map(receiverOf)).toEqual(['y@example.net'])
+    expect(await metricOf('tollgate_event_digests_total', { outcome: 'refused' })).toBe(1)
+    expect(warned).toEqual([{ domain: 'example.net' }])
+  })
+
+  it('leaves out a stored address that a header reads as several', async () => {
+    const global_addresses = ['a,b@example.net', 'ops@example.net']
+    const stored = { settings: { http: { url: 'http://[::1/x' }, email: { global_addresses } } }
+    const { email, problem } = notificationSettingsOf(stored, { open: () => null })
+    expect([problem, email.globalAddresses]).toEqual([null, global_addresses])
+    const { add, digests, server, metricOf, warned } = await mailed()
+    await add(eventOf('a', { receiver: GLOBAL }))
+    await digests().send(email)
+    expect(server.messages.map(receiverOf)).toEqual(['ops@example.net'])
     expect(await metricOf('tollgate_event_digests_total', { outcome: 'refused' })).toBe(1)
     expect(warned).toEqual([{ domain: 'example.net' }])
   })

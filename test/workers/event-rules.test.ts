@@ -46,4 +46,14 @@ describe('the stored rules for events', () => {
     rules.follow('damaged')
     expect(rules.now()).toBeNull()
   })
+
+  it('are used with receivers that an earlier release accepted', () => {
+    const { log, records } = recordingLog()
+    const rules = createEventRules(log)
+    const email = { notify_by_email: { notify: true, additional_addresses: ['a,b@example.net'] } }
+    const noUrl = { url: 'http://[::1/x' }
+    rules.follow({ balance: [{ ...changesOf('spent', 'A'), ...email, ...noUrl }] })
+    expect(codesIn(rules)).toEqual(['A'])
+    expect(records).toEqual([])
+  })
 })

@@ -13,7 +13,7 @@ import { type OutboxHandler, SLOW_AT_ONCE } from '../../catalog/transactions/dis
 import { enqueueOutbox } from '../../catalog/transactions/outbox.ts'
 import type { OutboxDocument } from '../../catalog/transactions/outbox-document.ts'
 import type { Config } from '../../config/schema.ts'
-import { MAILBOX_PATTERN } from '../../domain/email.ts'
+import { isMailbox } from '../../domain/email.ts'
 import { sendMail } from '../../external/mail.ts'
 import { moneyText } from '../amount.ts'
 import { currencyDigits, currencyName } from '../currency.ts'
@@ -62,10 +62,8 @@ export function enqueueMail(
   return [enqueueOutbox(session, { kind: MAIL_KIND, payload, isHeld: true, isSlow: true })]
 }
 
-const MAILBOX = new RegExp(MAILBOX_PATTERN)
-
 function isAddress(text: unknown): boolean {
-  return typeof text === 'string' && MAILBOX.test(text)
+  return typeof text === 'string' && isMailbox(text)
 }
 
 /**

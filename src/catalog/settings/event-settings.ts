@@ -24,7 +24,12 @@ import {
 } from '../../domain/events/rule-documents.ts'
 import { type BalanceRule, compileBalanceRule } from '../../domain/events/rules.ts'
 import { FieldError, isObject } from '../../domain/fields.ts'
-import { emails, NotificationSection, receiverFields } from './notification-settings.ts'
+import {
+  checkReceivers,
+  emails,
+  NotificationSection,
+  receiverFields,
+} from './notification-settings.ts'
 import { checkAgainstSchema } from './settings-schema.ts'
 
 const closed = { additionalProperties: false } as const
@@ -215,6 +220,7 @@ export const EventsSchema = Type.Object(
 /** Throws `FieldError` for the first invalid value. */
 export function checkEventSettings(value: unknown): void {
   checkAgainstSchema(EventsSchema, value, 'events')
+  checkReceivers(value)
   const [invalid] = [
     ...compileEach(value, 'balance', compileBalanceRule).invalid,
     ...compileEach(value, 'fraud', compileFraudRule).invalid,

@@ -4,10 +4,17 @@
  */
 
 import { type TProperties, Type } from '@sinclair/typebox'
-import { MAILBOX_PATTERN } from '../../domain/email.ts'
-import { FieldError, type Fields, isObject } from '../../domain/fields.ts'
+import { isMailbox } from '../../domain/email.ts'
+import { type FieldIssue, throwIssues } from '../../domain/field-errors.ts'
+import {
+  FieldError,
+  type Fields,
+  isObject,
+  isWebAddress,
+  WEB_ADDRESS_FORM,
+} from '../../domain/fields.ts'
 import type { Sealer } from './sealing.ts'
-import { checkAgainstSchema, webAddress } from './settings-schema.ts'
+import { checkAgainstSchema } from './settings-schema.ts'
 
 const closed = { additionalProperties: false } as const
 /** Sealed values are longer than the secrets in them. */
@@ -32,9 +39,18 @@ const period = () =>
     }),
   )
 
-/** Fields of rules and of the settings. */
+/**
+ * Fields of rules and of the settings. Stored ones are read as earlier releases accepted them: one
+ * receiver ends no rule and no delivery to others. `checkReceivers` refuses new ones.
+ */
 export const receiverFields = {
-  url: Type.Optional(webAddress),
+  url: Type.Optional(
+    Type.String({
+      pattern: '^https?://[^\\s/@?#]+([/?#]\\S*)?$',
+      maxLength: 1000,
+      description: WEB_ADDRESS_FORM,
+    }),
+  ),
   method: Type.Optional(oneOf('get', 'post')),
   decoder: Type.Optional(oneOf('json', 'xml')),
 }
@@ -42,7 +58,7 @@ export const receiverFields = {
 export const emails = Type.Optional(
   Type.Array(
     Type.String({
-      pattern: MAILBOX_PATTERN,
+      pattern: '^[^\\s@]+@[^\\s@]+$',
       maxLength: 254,
       description: 'an e-mail address',
     }),
@@ -206,9 +222,11 @@ export function mergeNotifications(
 }
 
 function httpOf(value: unknown): Fields {
-  const settings = isObject(value) ? value['settings'] : undefined
-  const http = isObject(settings) ? settings['http'] : undefined
-  return isObject(http) ? http : {}
+  return fieldsOf(fieldsOf(fieldsOf(value)['settings'])['http'])
+}
+
+function fieldsOf(value: unknown): Fields {
+  return isObject(value) ? value : {}
 }
 
 function withSecret(value: unknown, replace: (text: unknown) => unknown): unknown {
@@ -222,17 +240,58 @@ function withSecret(value: unknown, replace: (text: unknown) => unknown): unknow
   return { ...value, settings: { ...settings, http: next } }
 }
 
-/** The addresses of receivers in the value of the category, with their paths. */
+/** The URLs of receivers in the value of the category, with their paths. */
 export function receiverUrlsIn(value: unknown): { path: string; url: URL }[] {
-  const found: { path: string; url: URL }[] = []
-  const add = (path: string, text: unknown) => {
-    if (typeof text === 'string' && URL.canParse(text)) found.push({ path, url: new URL(text) })
+  return receiversIn(value).flatMap(({ path, url }) =>
+    typeof url === 'string' && URL.canParse(url)
+      ? [{ path: `${path}.url`, url: new URL(url) }]
+      : [],
+  )
+}
+
+/** Throws `FieldError` for URLs and e-mail addresses that no receiver can have. */
+export function checkReceivers(value: unknown): void {
+  const issues: FieldIssue[] = []
+  for (const { path, url, addressesPath, addresses } of receiversIn(value)) {
+    if (typeof url === 'string' && !isWebAddress(url)) {
+      issues.push({ path: `${path}.url`, reason: `must be ${WEB_ADDRESS_FORM}` })
+    }
+    for (const [index, address] of (Array.isArray(addresses) ? addresses : []).entries()) {
+      if (typeof address === 'string' && isMailbox(address)) continue
+      issues.push({ path: `${addressesPath}.${index}`, reason: 'must be an e-mail address' })
+    }
   }
-  add('events.settings.http.url', httpOf(value)['url'])
-  for (const kind of isObject(value) ? Object.keys(value) : []) {
-    const rules: unknown = (value as Fields)[kind]
+  throwIssues(issues)
+}
+
+interface StoredReceiver {
+  readonly path: string
+  readonly url: unknown
+  readonly addressesPath: string
+  readonly addresses: unknown
+}
+
+/** Those of the settings and of the rules. Accepts any stored value. */
+function receiversIn(value: unknown): StoredReceiver[] {
+  const all = fieldsOf(value)
+  const path = 'events.settings'
+  const found: StoredReceiver[] = [
+    {
+      path: `${path}.http`,
+      url: httpOf(value)['url'],
+      addressesPath: `${path}.email.global_addresses`,
+      addresses: fieldsOf(fieldsOf(all['settings'])['email'])['global_addresses'],
+    },
+  ]
+  for (const [kind, rules] of Object.entries(all)) {
     for (const [index, rule] of (Array.isArray(rules) ? rules : []).entries()) {
-      if (isObject(rule)) add(`events.${kind}.${index}.url`, rule['url'])
+      const { url, notify_by_email: email } = fieldsOf(rule)
+      found.push({
+        path: `events.${kind}.${index}`,
+        url,
+        addressesPath: `events.${kind}.${index}.notify_by_email.additional_addresses`,
+        addresses: fieldsOf(email)['additional_addresses'],
+      })
     }
   }
   return found

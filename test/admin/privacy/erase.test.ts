@@ -320,8 +320,7 @@ describe('erasing is refused', () => {
   })
 
   it('for a condition in place of a number', async () => {
-    const { aid, sid } = await person()
-    for (const value of [{ $gt: 0 }, { $in: [aid, sid] }, { $eq: sid }, [sid]]) {
+    for (const value of [{ $gt: 0 }, { $in: [1, 2] }, { $eq: 1 }, [1]]) {
       const ofOne = await world.refused('subscribers', 'erase', { query: { sid: value } })
       expect(JSON.stringify(ofOne)).toMatch(/query\.sid[^}]*must be (?:one|an) integer/)
       const ofAccount = await world.refused('accounts', 'erase', { query: { aid: value } })

@@ -31,6 +31,8 @@ export async function startConsoleProduct({
     // The sweep visits each partition every second.
     environment: {
       TOLLGATE_ADMIN_OPEN_TO: 'nobody',
+      // All browsers have one address.
+      TOLLGATE_ADMIN_ANONYMOUS_PERCENT: '100',
       TOLLGATE_LEDGER_PARTITIONS: '1',
       ...environment,
     },
