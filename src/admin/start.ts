@@ -34,9 +34,10 @@ import { liveGateway } from './clock/production.ts'
 import { listedOrigins } from './cors.ts'
 import { createCycle } from './cycle/cycle.ts'
 import { watchRuns } from './cycle/watch.ts'
+import type { EntityApi } from './entities/api.ts'
 import { createEntityApi } from './entity-api.ts'
 import { jobHandlers, startStandingJobs } from './jobs/handlers.ts'
-import { startJobRunner } from './jobs/runner.ts'
+import { type JobRunnerOptions, startJobRunner } from './jobs/runner.ts'
 import { checkListening, listen } from './listening.ts'
 import { createPayments, type Payments } from './payments/payments.ts'
 import { createReports } from './reports/parts.ts'
@@ -133,10 +134,8 @@ export async function startAdmin(options: AdminOptions): Promise<Admin> {
       await mayListen(config, catalog, realTimeOf(clock), first)
     }
     outbox = catalog.dispatcher.start()
-    // The handlers get sessions of the runner: both have the same connection.
-    const patient = { ...entityApi, stores: { ...entityApi.stores, catalog: batch } }
-    const handled = { ...parts, catalog: batch, handlers: jobHandlers(patient, jobParts) }
-    ends.push(outbox, startJobRunner(handled), startStandingJobs(parts), startReseal(parts))
+    const runner = startPatientRunner(entityApi, { ...parts, catalog: batch }, jobParts)
+    ends.push(outbox, runner, startStandingJobs(parts), startReseal(parts))
     ends.push(cycle, watchRuns(cycle, metrics))
     const port = await listen(server, config.admin)
     warnIfOpen(config, port, log)
@@ -146,6 +145,17 @@ export async function startAdmin(options: AdminOptions): Promise<Admin> {
     await close(0)
     throw error
   }
+}
+
+/** The handlers get sessions of the runner: both have the same connection. */
+function startPatientRunner(
+  entityApi: EntityApi,
+  parts: Omit<JobRunnerOptions, 'handlers'>,
+  jobParts: Parameters<typeof jobHandlers>[1],
+) {
+  const { catalog } = parts
+  const patient = { ...entityApi, stores: { ...entityApi.stores, catalog } }
+  return startJobRunner({ ...parts, handlers: jobHandlers(patient, jobParts) })
 }
 
 function warnIfOpen({ admin: { host, openTo } }: Config, port: number, log: Logger): void {

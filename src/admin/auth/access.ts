@@ -12,8 +12,8 @@ declare module 'fastify' {
     /** Mandatory: a route without it cannot be registered. */
     access?: RouteAccess
     /**
-     * Whether a request by GET changes nothing; otherwise callers that a browser identifies by itself
-     * must use POST.
+     * Whether a request by GET changes nothing; otherwise callers that a browser identifies by
+     * itself must use POST.
      */
     readsByGet?: true | ((request: FastifyRequest) => boolean)
     /** A page reads it by itself: reading it does not prolong a login session. */

@@ -10,8 +10,8 @@
 --         d expected version of the shared owner (-1: any), d expected fence of the account's
 --         profile (-1: any), H key of the account, H owners
 --         further counts: H ms of the back-off hint to set after a conflict (0: none); then the
---                     counts of what follows the owners: H shared states, H operations (65535: none,
---                     but credit may change), H index writes, H registrations, H records
+--                     counts of what follows the owners: H shared states, H operations (65535:
+--                     none, but credit may change), H index writes, H registrations, H records
 --         per owner:  d expected profile fence (-1: any), H sessions, (name), (field of the
 --                     state), (field of the fence), (state);
 --                     per session: (field), (packed session)

@@ -78,7 +78,7 @@ describe('a signed link', () => {
     }
   })
 
-  it('is not needed with a session, by POST: any page may have a link, followed by GET', async () => {
+  it('is not needed with a session, by POST: any page may have a link', async () => {
     const opened = await closed().post(
       '/paymentgateways/getRequest',
       { aid: String(aid), iframe: '1' },

@@ -1,4 +1,4 @@
-/** Erasure of a person in events: what the receiver has answered, and free texts. */
+/** Erasure of a person in events (answers of the receiver, free texts), and by conditions. */
 import { expect, it } from 'vitest'
 import { useApiServer } from '../../support/admin/entities/api/api-server.ts'
 import { make } from '../../support/admin/entities/api/creators.ts'
@@ -29,4 +29,13 @@ it('erases events of the subscriber, and none of others of the account', async (
     delivery: { state: 'pending' },
   })
   expect(await events.findOne({ stamp: 'other' })).toMatchObject(other)
+})
+
+it('refuses a condition in place of a number', async () => {
+  for (const value of [{ $gt: 0 }, { $in: [1, 2] }, { $eq: 1 }, [1]]) {
+    const ofOne = await world.refused('subscribers', 'erase', { query: { sid: value } })
+    expect(JSON.stringify(ofOne)).toMatch(/query\.sid[^}]*must be (?:one|an) integer/)
+    const ofAccount = await world.refused('accounts', 'erase', { query: { aid: value } })
+    expect(JSON.stringify(ofAccount)).toMatch(/query\.aid[^}]*must be (?:one|an) integer/)
+  }
 })

@@ -5,7 +5,7 @@ import { Field } from '../../parts/field.tsx'
 import { formatNumber, formatShort } from '../../parts/numbers.ts'
 import { t } from '../../words/words.ts'
 import { figureIn, type RowColumn, textOfCell } from './data.ts'
-import { barsOf, type Category, categoriesOf, labelsOf } from './scale.ts'
+import { type BarCategory, barsOf, categoriesOf, labelsOf } from './scale.ts'
 
 const SIZE = { width: 640, height: 180 }
 /** Room for the texts at the axes. */
@@ -56,7 +56,7 @@ export function Chart({ rows, columns }: ChartProps) {
 }
 
 interface BarsProps {
-  readonly categories: readonly Category[]
+  readonly categories: readonly BarCategory[]
   readonly by: RowColumn
   readonly of: RowColumn
 }

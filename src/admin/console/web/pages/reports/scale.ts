@@ -2,14 +2,14 @@
 import { type Figure, sumOf } from '../../api/figures.ts'
 import { ticksBetween } from '../../parts/ticks.ts'
 
-export interface Category {
+export interface BarCategory {
   readonly label: string
   /** Null if none of its rows has one. */
   readonly figure: Figure | null
 }
 
 /** In the order of their first rows. */
-export function categoriesOf(rows: readonly Category[]): readonly Category[] {
+export function categoriesOf(rows: readonly BarCategory[]): readonly BarCategory[] {
   const figures = new Map<string, Figure[]>()
   for (const { label, figure } of rows) {
     const known = figures.get(label) ?? []

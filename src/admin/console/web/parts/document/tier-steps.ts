@@ -87,7 +87,7 @@ export interface Point {
   readonly isJump: boolean
 }
 
-/** Of the width: narrower intervals are drawn as a slope. */
+/** Share of the width: narrower intervals are drawn as a slope. */
 const NARROWEST = 1 / 120
 /** Decimals of units: sums of binary numbers have more. */
 const UNIT_PARTS = 1e6

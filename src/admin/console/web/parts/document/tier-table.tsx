@@ -29,15 +29,9 @@ export function TierTable({ caption, path, tiers, onChange, errors }: TierTableP
     const changed = tiers.with(index, { ...tiers[index], [column]: text })
     onChange?.(column === 'to' ? followed(tiers, changed, index) : changed)
   }
-  const body = useRef<HTMLTableSectionElement>(null)
-  const isAdded = useRef(false)
-  useLayoutEffect(() => {
-    if (!isAdded.current) return
-    isAdded.current = false
-    body.current?.querySelector<HTMLInputElement>('tr:last-child input')?.focus()
-  }, [tiers])
+  const { body, announce } = useFocusOfAdded(tiers)
   const add = () => {
-    isAdded.current = true
+    announce()
     onChange?.(withTier(tiers))
   }
   return (
@@ -121,4 +115,19 @@ function Cell({ label, text, error, onText }: CellProps) {
       )}
     </>
   )
+}
+
+/** Moves the focus to the last row of `body` once the announced tier is there. */
+function useFocusOfAdded(tiers: readonly Document[]) {
+  const body = useRef<HTMLTableSectionElement>(null)
+  const isAdded = useRef(false)
+  useLayoutEffect(() => {
+    if (!isAdded.current) return
+    isAdded.current = false
+    body.current?.querySelector<HTMLInputElement>('tr:last-child input')?.focus()
+  }, [tiers])
+  const announce = () => {
+    isAdded.current = true
+  }
+  return { body, announce }
 }

@@ -27,7 +27,7 @@ export const CATALOGUE: Readonly<Record<keyof typeof EN, string>> = {
   'catalogue.tab.audit': 'Audit',
   'catalogue.edit': 'Bearbeiten',
   'catalogue.endConfirmed':
-    'Diese Revision endete vor dem Ende des letzten bestätigten Zyklus: Sie ist nicht mehr änderbar.',
+    'Diese Revision endete vor dem Ende des letzten bestätigten Zyklus: Sie ist unveränderlich.',
   'catalogue.beginConfirmed':
     'Sie begann vor dem Ende des letzten bestätigten Zyklus: Ihr Beginn ist nicht mehr änderbar.',
   'catalogue.move': 'Beginn verschieben…',
