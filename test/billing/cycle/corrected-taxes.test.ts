@@ -29,6 +29,10 @@ function vat(...rates: readonly (readonly [string, string])[]): TaxContext {
 const RAISED = vat(['0.19', '2020-01-01'], ['0.25', '2024-02-10'])
 const MONTH = offer('PLAN', 100, { upfront: true })
 
+const TENTH = adjustment('TENTH', {
+  ...ofPlan('PLAN'),
+  subject: { plan: { PLAN: { value: 0.1 } } },
+})
 const whole = (mode: string) => ({ rounding_type: mode, rounding_decimals: 0 })
 
 /** `written`: lines of a run before, as it stores them. */
@@ -50,13 +54,8 @@ function corrections({ lines }: AccountInvoice) {
     ])
 }
 
-const ending = (to?: string) => [
-  subscriber(
-    'PLAN',
-    to === undefined ? { from: '2023-01-01' } : { from: '2023-01-01', to },
-    {},
-    UTC,
-  ),
+const ending = (to?: string, from = '2023-01-01') => [
+  subscriber('PLAN', to === undefined ? { from } : { from, to }, {}, UTC),
 ]
 /** Lines of the run of January, which charged ahead for February, at 19 %. */
 const charged = (more: Changed = {}) => run('202402', { subscribers: ending(), ...more }).lines
@@ -100,18 +99,9 @@ describe('a correction has the taxes of the line that it corrects', () => {
     const given = {
       taxation,
       plans: [offer('PLAN', 1200, YEAR)],
-      discounts: [
-        adjustment('TENTH', { ...ofPlan('PLAN'), subject: { plan: { PLAN: { value: 0.1 } } } }),
-      ],
+      discounts: [TENTH],
     }
-    const since = (to?: string) => [
-      subscriber(
-        'PLAN',
-        to === undefined ? { from: '2025-01-01' } : { from: '2025-01-01', to },
-        {},
-        UTC,
-      ),
-    ]
+    const since = (to?: string) => ending(to, '2025-01-01')
     const before = run('202502', { ...given, subscribers: since() })
     expect(before.invoice.totals.after_vat).toBe(1350)
     const after = run('202503', {
@@ -152,13 +142,7 @@ describe('a correction has the taxes of the line that it corrects', () => {
     const rounded = (plan: string, discount: string) => ({
       taxation,
       plans: [offer('PLAN', 33.4, { upfront: true, rounding_rules: whole(plan) })],
-      discounts: [
-        adjustment('TENTH', {
-          ...ofPlan('PLAN'),
-          subject: { plan: { PLAN: { value: 0.1 } } },
-          rounding_rules: whole(discount),
-        }),
-      ],
+      discounts: [{ ...TENTH, rounding_rules: whole(discount) }],
     })
     const ahead = (given: Changed) => charged(given).filter(({ is_upfront: is }) => is)
     const written = ahead(rounded('up', 'up'))
@@ -184,10 +168,6 @@ describe('a correction has the taxes of the line that it corrects', () => {
 })
 
 describe('an extension of what was paid ahead', () => {
-  const TENTH = adjustment('TENTH', {
-    ...ofPlan('PLAN'),
-    subject: { plan: { PLAN: { value: 0.1 } } },
-  })
   const cents = (amount: number) => Number(amount.toFixed(2))
 
   it('has the taxes of its own days, with its discounts', () => {
@@ -223,7 +203,7 @@ describe('an extension of what was paid ahead', () => {
     const given = (to: string) => ({
       plans,
       discounts,
-      subscribers: [subscriber('PLAN', { from: '2024-01-01', to }, {}, UTC)],
+      subscribers: ending(to, '2024-01-01'),
     })
     const first = run('202402', given('2024-02-16')).lines
     const extended = run('202403', { ...given('2024-05-01'), written: first })
@@ -266,9 +246,7 @@ describe('a change of the tax alone', () => {
 
   it('is corrected by the rate at the end of the supply, if the setting says so', () => {
     const settings = { correctTax: true }
-    const discounts = [
-      adjustment('TENTH', { ...ofPlan('PLAN'), subject: { plan: { PLAN: { value: 0.1 } } } }),
-    ]
+    const discounts = [TENTH]
     const written = charged({ discounts })
     const after = run('202403', { settings, discounts, subscribers: ending(), written })
     expect(corrections(after)).toEqual([
@@ -301,7 +279,7 @@ describe('a change of the tax alone', () => {
     const taxation = vat(['0.19', '2020-01-01'], ['0.25', '2024-06-01'])
     const YEAR = { upfront: true, recurrence: { frequency: 12, start: 1 } }
     const plans = [offer('PLAN', 366, YEAR)]
-    const since = (to: string) => [subscriber('PLAN', { from: '2024-01-01', to }, {}, UTC)]
+    const since = (to: string) => ending(to, '2024-01-01')
     const settings = { correctTax: true }
     const given = { taxation, plans, settings, subscribers: since('2024-07-01') }
     const { lines } = run('202402', given)
@@ -321,7 +299,7 @@ describe('a change of the tax alone', () => {
     const given = {
       taxation,
       plans: [offer('PLAN', 1200, YEAR)],
-      subscribers: [subscriber('PLAN', { from: '2024-01-01' }, {}, UTC)],
+      subscribers: ending(undefined, '2024-01-01'),
       settings: { correctTax: true },
     }
     const before = run('202402', given)
