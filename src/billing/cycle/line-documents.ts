@@ -4,7 +4,7 @@ import type {
   CycleAdjustmentDocument,
   CycleChargeDocument,
   CycleLineDocument,
-  RoundingDocument,
+  CycleRounding,
 } from '../../catalog/records/cycle-line.ts'
 import type { RoundingRules } from '../../domain/catalogue.ts'
 import type { AccountCharges } from './account-charges.ts'
@@ -72,7 +72,7 @@ function commonFields(
   } as const
 }
 
-function roundingDocument({ mode, decimals, stage }: RoundingRules): RoundingDocument {
+function roundingDocument({ mode, decimals, stage }: RoundingRules): CycleRounding {
   return { rounding_type: mode, rounding_decimals: decimals, rounding_stage: stage }
 }
 

@@ -17,7 +17,7 @@ export interface LineExplanation {
 }
 
 /** As in plans, complete. */
-export interface RoundingDocument {
+export interface CycleRounding {
   rounding_type: RoundingRules['mode']
   rounding_decimals: number
   rounding_stage: RoundingRules['stage']
@@ -45,7 +45,7 @@ interface CycleLineFields extends FinalCharge {
   charge_amount: string
   charge_op: 'charge' | 'refund'
   /** Those that rounded it, by its absolute amount (`rounding_rules` of a plan). */
-  rounding_rules?: RoundingDocument
+  rounding_rules?: CycleRounding
   is_upfront: boolean
   /** Stamp of the line of an earlier run that it corrects. */
   corrects?: string
