@@ -8,9 +8,11 @@ import {
   FAR,
   flat,
   group,
+  LATER,
   MINUTE,
   NOON,
   plan,
+  SPLIT_AT_NOON,
 } from '../support/rating/call.ts'
 import { catalogueOf, planOf, profileOf, rateOf } from '../support/rating/catalogue.ts'
 import { pricesOf, serviceOf, subscribedTo } from '../support/rating/offers.ts'
@@ -34,14 +36,10 @@ describe('a revision that is written while a session is open', () => {
 
   it('splits usage without a grant', () => {
     const call = new Call(known)
-    call.send('start', -20, {})
-    call.send('update', -10, { used: 10 })
-    call.scene.catalogue = changed
-    call.send('release', 10, { used: 1200 })
-    expect(call.summary()).toEqual([
-      [610, 0, 610, ''],
-      [600, 0, 1800, ''],
-    ])
+    call.useUngranted(() => {
+      call.scene.catalogue = changed
+    })
+    expect(call.summary()).toEqual(SPLIT_AT_NOON)
   })
 })
 
@@ -94,8 +92,7 @@ describe('a revision written after a grant that begins at an edge which the gran
   })
 
   it('leaves the known price beyond the edge if it begins later', () => {
-    const laterMs = NOON + 5 * MINUTE
-    const then = [other(3, { toMs: laterMs }), flat(9, { ...AFTER, fromMs: laterMs, id: 'CALL@9' })]
+    const then = [other(3, { toMs: LATER }), flat(9, { ...AFTER, fromMs: LATER, id: 'CALL@9' })]
     expect(around(prepaid(two, other(3)), prepaid(two, ...then))).toEqual([
       [150, 0, 150, ''],
       [150, 0, 450, ''],
@@ -145,13 +142,8 @@ describe('a rate that matches better and begins inside of usage', () => {
 
   it('is split there without a grant', () => {
     const call = callOf(better('491'))
-    call.send('start', -20, { calledNumber: '4915' })
-    call.send('update', -10, { used: 10, calledNumber: '4915' })
-    call.send('release', 10, { used: 1200, calledNumber: '4915' })
-    expect(call.summary()).toEqual([
-      [610, 0, 610, ''],
-      [600, 0, 1800, ''],
-    ])
+    call.useUngranted(undefined, '4915')
+    expect(call.summary()).toEqual(SPLIT_AT_NOON)
   })
 
   it('is reserved for with the grant, and announced', () => {

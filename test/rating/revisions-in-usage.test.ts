@@ -4,13 +4,16 @@ import {
   AFTER,
   BEFORE,
   Call,
+  changingLater,
   FAR,
   flat,
   group,
+  LATER,
   MINUTE,
   NOON,
   POSTPAID,
   plan,
+  SPLIT_AT_NOON,
   type Terms,
 } from '../support/rating/call.ts'
 import { catalogueOf, planOf, profileOf, rateOf } from '../support/rating/catalogue.ts'
@@ -119,11 +122,7 @@ describe('usage across the begin of another revision', () => {
 
   it('is split at revisions and bands in order', () => {
     const catalogue = catalogueOf(
-      [
-        two,
-        other({ toMs: NOON + 5 * MINUTE }),
-        flat(7, { ...AFTER, fromMs: NOON + 5 * MINUTE, id: '3' }),
-      ],
+      [two, other({ toMs: LATER }), flat(7, { ...AFTER, fromMs: LATER, id: '3' })],
       [plan()],
     )
     expect(summaryOf({ catalogue })).toEqual([
@@ -193,10 +192,14 @@ describe('a prepaid grant in which a service with a group begins or ends', () =>
 })
 
 describe('a grant before a service ends without which nothing can be paid', () => {
+  const services = [serviceOf('S', { groups: group(1e6) })]
+  const terms = {
+    catalogue: catalogueOf([flat(1, FAR)], [planOf('PREPAID', FAR)], services),
+    profile: { services: [subscribedTo('S', BEFORE)] },
+  }
+
   it('is limited by its validity, and its units keep their terms', () => {
-    const services = [serviceOf('S', { groups: group(1e6) })]
-    const catalogue = catalogueOf([flat(1, FAR)], [planOf('PREPAID', FAR)], services)
-    const call = new Call({ catalogue, profile: { services: [subscribedTo('S', BEFORE)] } })
+    const call = new Call(terms)
     const grant = call.send('start', -10, { requested: 800 })
     expect(grant).toMatchObject({ granted: 800, validityMs: 10 * MINUTE })
     const update = call.send('update', 10, { used: 800, requested: 10 })
@@ -207,9 +210,7 @@ describe('a grant before a service ends without which nothing can be paid', () =
   })
 
   it('leaves usage without a grant to be split there', () => {
-    const services = [serviceOf('S', { groups: group(1e6) })]
-    const catalogue = catalogueOf([flat(1, FAR)], [planOf('PREPAID', FAR)], services)
-    const call = new Call({ catalogue, profile: { services: [subscribedTo('S', BEFORE)] } })
+    const call = new Call(terms)
     call.send('start', -20, { requested: 800 })
     call.send('update', -10, { used: 10 })
     call.send('release', 10, { used: 100 })
@@ -251,33 +252,23 @@ describe('usage in which another revision of the subscriber begins', () => {
     ['unknown', FAR],
   ])('is split there without a grant if its end was %s', (_what, profile) => {
     const call = new Call({ catalogue: postpaid, profile })
-    call.send('start', -20, {})
-    call.send('update', -10, { used: 10 })
-    call.scene.profile = changed
-    call.send('release', 10, { used: 1200 })
-    expect(call.summary()).toEqual([
-      [610, 0, 610, ''],
-      [600, 0, 1800, ''],
-    ])
+    call.useUngranted(() => {
+      call.scene.profile = changed
+    })
+    expect(call.summary()).toEqual(SPLIT_AT_NOON)
   })
 
   it('is split there without a grant if a service with a group begins with it', () => {
     const services = [serviceOf('S', { groups: group(1e6) })]
     const call = new Call({ catalogue: catalogueOf([flat(1, FAR)], [plan()], services) })
-    call.send('start', -20, {})
-    call.send('update', -10, { used: 10 })
-    call.scene.profile = profileOf({ ...AFTER, services: [subscribedTo('S')], id: 'profile2' })
-    call.send('release', 10, { used: 1200 })
+    call.useUngranted(() => {
+      call.scene.profile = profileOf({ ...AFTER, services: [subscribedTo('S')], id: 'profile2' })
+    })
     expect(call.summary()).toEqual([[1210, 600, 610, '']])
   })
 
   it('reserves a grant for a boundary after its end', () => {
-    const laterMs = NOON + 5 * MINUTE
-    const rates = [
-      flat(1, { ...FAR, toMs: laterMs, id: 'CALL@1' }),
-      flat(3, { ...FAR, fromMs: laterMs, id: 'CALL@2' }),
-    ]
-    const catalogue = catalogueOf(rates, [planOf('PREPAID', FAR)])
+    const catalogue = catalogueOf(changingLater(), [planOf('PREPAID', FAR)])
     const call = new Call({ catalogue, profile: BEFORE }, 900)
     const grant = call.send('start', -10, { requested: 1200 })
     expect(grant).toMatchObject({ granted: 300, validityMs: 10 * MINUTE })
@@ -303,12 +294,7 @@ describe('a grant before another revision', () => {
 
   it('announces the first change, not a revision with the same terms', () => {
     const plans = [planOf('PREPAID', BEFORE), planOf('PREPAID', AFTER)]
-    const later = NOON + 5 * MINUTE
-    const rates = [
-      flat(1, { ...FAR, toMs: later, id: '1' }),
-      flat(3, { ...FAR, fromMs: later, id: '2' }),
-    ]
-    const call = new Call({ catalogue: catalogueOf(rates, plans) }, 900)
-    expect(call.send('start', -10, { requested: 9 })).toMatchObject({ tariffChangeMs: later })
+    const call = new Call({ catalogue: catalogueOf(changingLater(), plans) }, 900)
+    expect(call.send('start', -10, { requested: 9 })).toMatchObject({ tariffChangeMs: LATER })
   })
 })

@@ -81,22 +81,14 @@ describe('usage reported at the end of a band', () => {
     ])
   })
 
-  it('has that price without a grant, and the next grant has the next price', () => {
+  it.each([
+    ['without a grant', -1],
+    ['if more is used than was granted', 100],
+  ])('has that price %s, and the next grant has the next price', (_what, requested) => {
     const call = scene()
-    report(call, 'start', noon - 10 * MINUTE)
-    report(call, 'update', noon - 5 * MINUTE, { used: 300 })
+    report(call, 'start', noon - 10 * MINUTE, { requested })
+    report(call, 'update', noon - 5 * MINUTE, { used: 300, requested })
     report(call, 'update', noon, { used: 300, requested: 60 })
-    report(call, 'release', noon + MINUTE, { used: 60 })
-    expect(summary(call)).toEqual([
-      ['202608', 'band', 0, 600, 1200],
-      ['202608', '', 0, 60, 60],
-    ])
-  })
-
-  it('has that price if more is used than was granted', () => {
-    const call = scene()
-    report(call, 'start', noon - 10 * MINUTE, { requested: 100 })
-    report(call, 'update', noon, { used: 600, requested: 60 })
     report(call, 'release', noon + MINUTE, { used: 60 })
     expect(summary(call)).toEqual([
       ['202608', 'band', 0, 600, 1200],

@@ -18,6 +18,7 @@ import { revisionBefore } from './overrides.ts'
 import { type PeriodCharge, type PeriodCharges, periodCharges } from './periods.ts'
 import { termsOf } from './price.ts'
 import { correctedAdjustments, correctedCharges, creditedCharge } from './reconcile.ts'
+import { adjustmentParts, supplyParts } from './supply-parts.ts'
 import { chargesByTiming, wantedCharges } from './target.ts'
 import { type Holder, holdersOf } from './timeline.ts'
 import {
@@ -121,7 +122,9 @@ function correctedPart(
     keepsZero: settings.generateZeroRefunds,
     entityOf: (charge: WrittenCharge) => entityOf(input, holders, charge),
   }
-  const wanted = withWrittenTaxes(input, change.wanted, charges)
+  const whole = withWrittenTaxes(input, change.wanted, charges)
+  const parts = supplyParts(input, whole, charges)
+  const wanted = whole.flatMap((line) => parts.get(line.id) ?? [line])
   const credited = charges.map((charge) => creditedCharge(charge, corrections))
   const subjects = [...wanted, ...credited]
   const stamps = new Map(charges.map(({ key, stamp }) => [key, stamp]))
@@ -130,7 +133,7 @@ function correctedPart(
     const amount = grantedBy(line)
     if (amount.greaterThan(0)) addGrant(granted, grantKey(line.kind, line.name), amount)
   }
-  const adjusted = adjust(wanted, limits.corrections({ granted, besides }))
+  const adjusted = adjustmentParts(parts, adjust(whole, limits.corrections({ granted, besides })))
   return {
     charges: correctedCharges(wanted, charges, corrections),
     adjustments: correctedAdjustments(adjusted, adjustments, {

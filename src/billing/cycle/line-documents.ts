@@ -4,7 +4,9 @@ import type {
   CycleAdjustmentDocument,
   CycleChargeDocument,
   CycleLineDocument,
+  CycleRounding,
 } from '../../catalog/records/cycle-line.ts'
+import type { RoundingRules } from '../../domain/catalogue.ts'
 import type { AccountCharges } from './account-charges.ts'
 import type { AccountCycle } from './input.ts'
 import type { AdjustmentLine, ChargeLine } from './lines.ts'
@@ -43,7 +45,10 @@ function stampOf({ aid, cycle }: AccountCycle, id: string): string {
   return createHash('sha256').update(`${aid}/${cycle.key}/${id}`).digest('hex').slice(0, 32)
 }
 
-function commonFields(input: AccountCycle, line: ChargeLine | AdjustmentLine) {
+function commonFields(
+  input: AccountCycle,
+  { line, rounding }: RuledLine<ChargeLine | AdjustmentLine>,
+) {
   const { cycle, nowMs } = input
   const { id, aid, sid, amount, isUpfront, corrects, explain } = line
   return {
@@ -59,6 +64,7 @@ function commonFields(input: AccountCycle, line: ChargeLine | AdjustmentLine) {
     charge_amount: amount.toString(),
     is_upfront: isUpfront,
     ...(corrects !== undefined && { corrects }),
+    ...(rounding !== null && { rounding_rules: roundingDocument(rounding) }),
     // The end of the cycle, so that it follows the usage.
     urt: new Date(cycle.endMs - SECOND_MS),
     process_time: new Date(nowMs),
@@ -66,13 +72,15 @@ function commonFields(input: AccountCycle, line: ChargeLine | AdjustmentLine) {
   } as const
 }
 
-function chargeDocument(
-  input: AccountCycle,
-  { line, tax }: RuledLine<ChargeLine>,
-): CycleChargeDocument {
+function roundingDocument({ mode, decimals, stage }: RoundingRules): CycleRounding {
+  return { rounding_type: mode, rounding_decimals: decimals, rounding_stage: stage }
+}
+
+function chargeDocument(input: AccountCycle, ruled: RuledLine<ChargeLine>): CycleChargeDocument {
+  const { line, tax } = ruled
   const { kind, plan, name, serviceId, op, quantity, fullPrice, tier, span } = line
   return {
-    ...commonFields(input, line),
+    ...commonFields(input, ruled),
     type: kind,
     usaget: kind,
     plan,
@@ -92,12 +100,13 @@ function chargeDocument(
 
 function adjustmentDocument(
   input: AccountCycle,
-  { line, tax }: RuledLine<AdjustmentLine>,
+  ruled: RuledLine<AdjustmentLine>,
   eligible: string | undefined,
 ): CycleAdjustmentDocument {
+  const { line, tax } = ruled
   const { kind, key, description, type, span, uncappedAmount } = line
   return {
-    ...commonFields(input, line),
+    ...commonFields(input, ruled),
     type: 'credit',
     usaget: kind,
     key,

@@ -2,6 +2,7 @@
 import type { AdjustmentKind } from '../../catalog/compile/discount.ts'
 import type { LineExplanation } from '../../catalog/records/cycle-line.ts'
 import type { Exact } from '../../catalog/records/exact-amount.ts'
+import type { RoundingRules } from '../../domain/catalogue.ts'
 import type { FinalCharge, TaxRule } from '../../domain/tax.ts'
 
 /** Decimals of amounts, with which their sums stay exact. */
@@ -58,8 +59,10 @@ export interface ChargeLine {
   readonly corrects?: string
   /** Those of the line that it corrects; those in force if absent. */
   readonly taxes?: readonly TaxRule[]
-  /** Replaces a charge with other taxes, which is credited as a whole. */
-  readonly isChargedAgain?: true
+  /** Of the line that it corrects; that of `entity` if absent. */
+  readonly rounding?: RoundingRules | null
+  /** Not compared with written charges: replaces one with other taxes, or is of further days. */
+  readonly isApart?: 'charged again' | 'extension'
   readonly isProratedStart: boolean
   readonly isProratedEnd: boolean
   /** The revision that priced it, with its overrides: taxes, rounding, fields for conditions. */
@@ -91,6 +94,8 @@ export interface AdjustmentLine {
   readonly corrects?: string
   /** Those of the line that it corrects; those of its charge if absent. */
   readonly taxes?: readonly TaxRule[]
+  /** Of the line that it corrects; that of `entity`, or of its charge, if absent. */
+  readonly rounding?: RoundingRules | null
   /** The amount before a limit, the price of the line or `limit` of the discount, capped it. */
   readonly uncappedAmount?: Exact
   readonly entity: Readonly<Record<string, unknown>>

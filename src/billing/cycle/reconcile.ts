@@ -130,9 +130,8 @@ function comparableCharge(line: ChargeLine): ComparableCharge {
   return { key: pairKey(line), span, tier: tier?.from ?? null, amount, line }
 }
 
-/** A charge that is charged again replaces the written one, and is not compared with it. */
 function pairKey(line: ChargeLine): string {
-  return line.isChargedAgain ? `${chargeKey(line)}/charged again` : chargeKey(line)
+  return line.isApart === undefined ? chargeKey(line) : `${chargeKey(line)}/${line.isApart}`
 }
 
 /** The written charges that wanted ones are compared with. */
@@ -182,9 +181,10 @@ export function correctedCharges(
 }
 
 function missedOf(line: ChargeLine): ChargeLine {
-  const note = line.isChargedAgain
-    ? 'charged again with the taxes at the end of the supply'
-    : 'the previous run did not charge it'
+  const note =
+    line.isApart === 'charged again'
+      ? 'charged again with the taxes at the end of the supply'
+      : 'the previous run did not charge it'
   const notes = [...(line.explain.notes ?? []), note]
   return { ...line, explain: { ...line.explain, notes } }
 }
@@ -195,7 +195,7 @@ export function creditedCharge(
   { aid, cycle, entityOf }: ChargeCorrections,
 ): ChargeLine {
   const { key, sid, kind, name, serviceId, plan, span, amount, fullPrice, quantity } = written
-  const { taxes } = written
+  const { taxes, rounding } = written
   return {
     id: `written/${key}/${written.tier ?? ''}/${span.startMs}`,
     aid,
@@ -212,6 +212,7 @@ export function creditedCharge(
     fullPrice,
     amount,
     ...(taxes !== null && { taxes }),
+    ...(rounding !== undefined && { rounding }),
     isProratedStart: true,
     isProratedEnd: true,
     entity: entityOf(written),
@@ -246,7 +247,7 @@ export function correctedAdjustments(
   return differences(lines, written, keepsZero).map((difference) => {
     const { wanted: own, written: old, amount } = difference
     if (old === null && own !== null) return own.line
-    const { stamp, taxes } = old as WrittenAdjustment
+    const { stamp, taxes, rounding } = old as WrittenAdjustment
     const base = own?.line ?? creditedAdjustment(aid, old as WrittenAdjustment, charges, cycle)
     const span = correctedSpan(own?.span ?? null, (old as WrittenAdjustment).span)
     return {
@@ -257,6 +258,7 @@ export function correctedAdjustments(
       amount,
       ...(stamp !== '' && { corrects: stamp }),
       ...(taxes !== null && { taxes }),
+      ...(rounding !== undefined && { rounding }),
       explain: correctionOf(base.explain, difference, span, cycle),
     }
   })

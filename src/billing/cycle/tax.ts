@@ -33,7 +33,7 @@ export interface RuledLine<Line> extends TaxedLine<Line> {
 
 export function taxCharge(line: ChargeLine, taxation: ChargeTaxation): RuledLine<ChargeLine> {
   const { kind, name, entity, amount } = line
-  const { rounding } = taxedEntity(entity, name)
+  const { rounding = taxedEntity(entity, name).rounding } = line
   const rules = line.taxes ?? taxesInForce(line, taxation)
   if (rules === null) throw missing(`${kind === 'flat' ? 'plan' : 'service'} ${name}`, taxation)
   return { line, rules, rounding, tax: roundedCharge(amount, rules, rounding) }
@@ -48,19 +48,27 @@ export function taxesInForce(
   return chooseTaxes(taxation, taxedEntity(entity, name).taxable, taxation.atMs)
 }
 
+export function sameRates(one: readonly TaxRule[], other: readonly TaxRule[]): boolean {
+  return ratesOf(one) === ratesOf(other)
+}
+
+function ratesOf(rules: readonly TaxRule[]): string {
+  return JSON.stringify(rules.map(({ rate, isEmbedded }) => [new Exact(rate), isEmbedded]).sort())
+}
+
 /** `charge`: the line that it applies to; null for a charge on nothing in particular. */
 export function taxAdjustment(
   line: AdjustmentLine,
   charge: RuledLine<ChargeLine> | null,
   taxation: ChargeTaxation,
 ): RuledLine<AdjustmentLine> {
-  const { key, entity, amount } = line
+  const { kind, key, entity, amount } = line
   const { taxable, rounding: own } = taxedEntity(entity, key)
   const rules = line.taxes ?? charge?.rules ?? chooseTaxes(taxation, taxable, taxation.atMs)
   if (rules === null) throw missing(`charge ${key}`, taxation)
-  // Own rules round the signed number; those of the charge mirror it.
-  const signed = own !== null && amount.isNegative() ? swapped(own) : own
-  const rounding = signed ?? charge?.rounding ?? null
+  // Own rules round the signed number, which corrections mirror; those of the charge mirror it.
+  const signed = own !== null && kind === 'discount' ? swapped(own) : own
+  const { rounding = signed ?? charge?.rounding ?? null } = line
   return { line, rules, rounding, tax: roundedCharge(amount, rules, rounding) }
 }
 

@@ -9,7 +9,7 @@ import { finalChargeOf } from '../../rating/line-tax.ts'
 import type { AccountCycle } from './input.ts'
 import type { AdjustmentLine, ChargeLine } from './lines.ts'
 import { writtenPartners } from './reconcile.ts'
-import { taxationAt, taxesInForce } from './tax.ts'
+import { sameRates, taxationAt, taxesInForce } from './tax.ts'
 import { chargeKey, type WrittenCharge } from './written.ts'
 
 /** A charge with other taxes than those at the end of its supply; amounts are decimal text. */
@@ -35,10 +35,14 @@ export function withWrittenTaxes(
 ): ChargeLine[] {
   const partners = writtenPartners(wanted, written)
   return wanted.map((line) => {
-    const taxes = (partners.get(line) ?? overlapping(line, written))?.taxes ?? null
-    if (taxes === null) return line
+    const former = partners.get(line) ?? overlapping(line, written)
+    if (former === undefined) return line
+    const { taxes, rounding } = former
+    const rounded = rounding === undefined ? line : { ...line, rounding }
+    if (taxes === null) return rounded
     const others = input.settings.correctTax ? otherTaxes(input, line, taxes) : null
-    return others === null ? { ...line, taxes } : { ...line, taxes: others, isChargedAgain: true }
+    if (others === null) return { ...rounded, taxes }
+    return { ...line, taxes: others, isApart: 'charged again' }
   })
 }
 
@@ -62,11 +66,7 @@ function otherTaxes(
   const { endMs } = line.span
   if (endMs <= cycle.startMs || endMs > cycle.endMs) return null
   const found = taxesInForce(line, taxationAt(catalogue.taxation, endMs))
-  return found === null || ratesOf(found) === ratesOf(taxes) ? null : found
-}
-
-function ratesOf(rules: readonly TaxRule[]): string {
-  return JSON.stringify(rules.map(({ rate, isEmbedded }) => [new Exact(rate), isEmbedded]).sort())
+  return found === null || sameRates(found, taxes) ? null : found
 }
 
 /** Charges that keep their taxes although others are in force at the end of their supply. */
@@ -78,7 +78,7 @@ export function taxChangesOf(
   return wanted.flatMap((line) => {
     const { taxes, sid, kind, name, cycle } = line
     const others =
-      taxes === undefined || line.isChargedAgain ? null : otherTaxes(input, line, taxes)
+      taxes === undefined || line.isApart !== undefined ? null : otherTaxes(input, line, taxes)
     if (taxes === undefined || others === null) return []
     const own = adjustments.filter(({ eligibleLine }) => eligibleLine === line.id)
     const price = own.reduce((sum, { amount }) => sum.plus(amount), new Exact(line.amount))

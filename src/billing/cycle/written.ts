@@ -4,6 +4,8 @@
  */
 import type { Decimal } from 'decimal.js'
 import type { AdjustmentKind } from '../../catalog/compile/discount.ts'
+import { roundingAt } from '../../catalog/compile/rounding.ts'
+import type { RoundingRules } from '../../domain/catalogue.ts'
 import {
   dateAt,
   decimalOf,
@@ -31,6 +33,8 @@ export interface WrittenLine {
   readonly amount: Decimal
   /** Null if they are not known. */
   readonly taxes: readonly TaxRule[] | null
+  /** Null if it was not rounded; absent if the rules are not known. */
+  readonly rounding?: RoundingRules | null
 }
 
 export interface WrittenCharge extends WrittenLine {
@@ -154,7 +158,7 @@ function chargeOf(line: Fields, kind: ChargeKind, cycle: CycleSpan): WrittenChar
     span: spanOf(line, 'start', 'end', cycle),
     tier: tierOf(line['cycle']),
     amount,
-    taxes: taxesOf(line),
+    ...taxationOf(line),
     fullPrice: isUnset(price) ? amount : exactAt(price, 'full_price'),
     quantity: Number(line['usagev'] ?? 1),
   }
@@ -181,13 +185,17 @@ function adjustmentOf(
     span: spanOf(line, 'discount_start', 'discount_end', cycle),
     tier: null,
     amount: amountOf(line),
-    taxes: taxesOf(line),
+    ...taxationOf(line),
   }
 }
 
-function taxesOf({ tax_data: data }: Fields): TaxRule[] | null {
-  const taxes = isObject(data) ? data['taxes'] : undefined
-  return Array.isArray(taxes) ? rulesOfTaxes(taxes as LineTax[]) : null
+function taxationOf(line: Fields): Pick<WrittenLine, 'taxes' | 'rounding'> {
+  const { tax_data: data, rounding_rules: rules, before_rounding: unrounded } = line
+  const given = isObject(data) ? data['taxes'] : undefined
+  const taxes = Array.isArray(given) ? rulesOfTaxes(given as LineTax[]) : null
+  // Lines of other systems, and older ones, have no rules.
+  const isKnown = !isUnset(rules) || (line['imported'] !== true && isUnset(unrounded))
+  return { taxes, ...(isKnown && { rounding: roundingAt(rules, 'rounding_rules') }) }
 }
 
 /** A missing side is the one of the cycle. */

@@ -10,6 +10,7 @@ import type { SubscriberDocument } from '../entities/subscriber.ts'
 import { PoolTooLargeError } from '../errors.ts'
 import { planStarts } from './plan-start.ts'
 import {
+  appliesFrom,
   earliestOf,
   endsAfter,
   type FoundRevision,
@@ -42,8 +43,11 @@ export interface AccountAt {
   atMs: number
 }
 
-/** The account; null if it has no revision then. */
-export type AccountAnswer = Part<AccountProfile | null> | Error
+/**
+ * The account; null if it has no revision then. `sinceMs`: before its begin for a revision that
+ * began as it was written.
+ */
+export type AccountAnswer = (Part<AccountProfile | null> & { sinceMs?: number }) | Error
 export type PoolOf = (instant: AccountAt) => Part<readonly PoolMember[]> | Error
 
 /**
@@ -73,7 +77,7 @@ export function storedParts(
     revisions: (queries) => findRevisions(catalog, queries, options, clockDifferenceMs),
     nextStarts: (found) => nextStarts(catalog, found),
     planStarts: (found) => planStarts(catalog, found),
-    accounts: (instants) => accountsAt(catalog, instants, options),
+    accounts: (instants) => accountsAt(catalog, instants, options, clockDifferenceMs),
     pools: (instants) => poolsAt(catalog, instants),
   }
 }
@@ -157,7 +161,7 @@ function withAccountPart(
   // A grant must know the edges of both.
   return {
     profile: { ...withAccount(profile, account.part), fromMs, toMs },
-    validSinceMs: fromMs > profile.fromMs ? fromMs : validSinceMs,
+    validSinceMs: Math.max(validSinceMs, account.sinceMs ?? account.part?.fromMs ?? 0),
     validUntilMs: toMs,
   }
 }
@@ -181,6 +185,7 @@ async function accountsAt(
   catalog: Catalog,
   instants: readonly AccountAt[],
   options: CompileOptions,
+  clockDifferenceMs: number,
 ): Promise<AccountAnswer[]> {
   if (instants.length === 0) return []
   const collection = catalog.subscribers as unknown as Collection<AccountDocument>
@@ -195,21 +200,27 @@ async function accountsAt(
     ),
   )
   const byAid = groupedBy(documents, ({ aid }) => aid)
-  return instants.map(({ aid, atMs }) => accountAt(byAid.get(aid) ?? [], atMs, options))
+  return instants.map(({ aid, atMs }) =>
+    accountAt(byAid.get(aid) ?? [], atMs, options, clockDifferenceMs),
+  )
 }
 
 function accountAt(
   documents: readonly AccountDocument[],
   atMs: number,
   options: CompileOptions,
+  clockDifferenceMs: number,
 ): AccountAnswer {
   const revisions = documents.filter(({ to }) => to.getTime() > atMs)
-  const current = revisions.findLast(({ from }) => from.getTime() <= atMs)
-  const later = revisions.flatMap(({ from }) => (from.getTime() > atMs ? [from.getTime()] : []))
+  const starts = revisions.map((revision) => appliesFrom(revision, clockDifferenceMs))
+  const index = starts.findLastIndex((start) => start <= atMs)
+  const current = revisions[index]
+  const later = starts.slice(index + 1)
+  if (current === undefined) return { part: null, untilMs: Math.min(...later) }
   try {
-    const document = current as unknown as RawDocument
-    const part = current === undefined ? null : compileAccount(document, options)
-    return { part, untilMs: Math.min(part?.toMs ?? Number.POSITIVE_INFINITY, ...later) }
+    const part = compileAccount(current as unknown as RawDocument, options)
+    const sinceMs = starts[index] as number
+    return { part, sinceMs, untilMs: Math.min(part.toMs, ...later) }
   } catch (error) {
     if (error instanceof FieldError) return error
     throw error

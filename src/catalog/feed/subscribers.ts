@@ -80,7 +80,10 @@ const WRITE_MS_MAX = 10_000
  * When a revision begins to apply. One that began as it was written also applies to events whose
  * clocks are behind within the tolerated difference; a planned one at its time only.
  */
-function appliesFrom({ _id, from }: SubscriberDocument, clockDifferenceMs: number): number {
+export function appliesFrom(
+  { _id, from }: Pick<SubscriberDocument, '_id' | 'from'>,
+  clockDifferenceMs: number,
+): number {
   const fromMs = from.getTime()
   const isPlanned = Math.abs(fromMs - _id.getTimestamp().getTime()) > WRITE_MS_MAX
   return isPlanned ? fromMs : fromMs - clockDifferenceMs

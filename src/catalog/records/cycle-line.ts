@@ -1,4 +1,5 @@
 /** Lines that the billing cycle writes: charges of plans and services, discounts and charges. */
+import type { RoundingRules } from '../../domain/catalogue.ts'
 import type { FinalCharge } from '../../domain/tax.ts'
 
 /**
@@ -13,6 +14,13 @@ export interface LineExplanation {
   readonly factor?: string
   readonly fullPrice?: string
   readonly notes?: readonly string[]
+}
+
+/** As in plans, complete. */
+export interface CycleRounding {
+  rounding_type: RoundingRules['mode']
+  rounding_decimals: number
+  rounding_stage: RoundingRules['stage']
 }
 
 interface CycleLineFields extends FinalCharge {
@@ -36,6 +44,8 @@ interface CycleLineFields extends FinalCharge {
   /** The exact amount before taxes and rounding, as decimal text. */
   charge_amount: string
   charge_op: 'charge' | 'refund'
+  /** Those that rounded it, by its absolute amount (`rounding_rules` of a plan). */
+  rounding_rules?: CycleRounding
   is_upfront: boolean
   /** Stamp of the line of an earlier run that it corrects. */
   corrects?: string

@@ -29,6 +29,12 @@ function vat(...rates: readonly (readonly [string, string])[]): TaxContext {
 const RAISED = vat(['0.19', '2020-01-01'], ['0.25', '2024-02-10'])
 const MONTH = offer('PLAN', 100, { upfront: true })
 
+const TENTH = adjustment('TENTH', {
+  ...ofPlan('PLAN'),
+  subject: { plan: { PLAN: { value: 0.1 } } },
+})
+const whole = (mode: string) => ({ rounding_type: mode, rounding_decimals: 0 })
+
 /** `written`: lines of a run before, as it stores them. */
 type Changed = Omit<Given, 'key' | 'written'> & { readonly written?: readonly object[] }
 
@@ -48,13 +54,8 @@ function corrections({ lines }: AccountInvoice) {
     ])
 }
 
-const ending = (to?: string) => [
-  subscriber(
-    'PLAN',
-    to === undefined ? { from: '2023-01-01' } : { from: '2023-01-01', to },
-    {},
-    UTC,
-  ),
+const ending = (to?: string, from = '2023-01-01') => [
+  subscriber('PLAN', to === undefined ? { from } : { from, to }, {}, UTC),
 ]
 /** Lines of the run of January, which charged ahead for February, at 19 %. */
 const charged = (more: Changed = {}) => run('202402', { subscribers: ending(), ...more }).lines
@@ -98,18 +99,9 @@ describe('a correction has the taxes of the line that it corrects', () => {
     const given = {
       taxation,
       plans: [offer('PLAN', 1200, YEAR)],
-      discounts: [
-        adjustment('TENTH', { ...ofPlan('PLAN'), subject: { plan: { PLAN: { value: 0.1 } } } }),
-      ],
+      discounts: [TENTH],
     }
-    const since = (to?: string) => [
-      subscriber(
-        'PLAN',
-        to === undefined ? { from: '2025-01-01' } : { from: '2025-01-01', to },
-        {},
-        UTC,
-      ),
-    ]
+    const since = (to?: string) => ending(to, '2025-01-01')
     const before = run('202502', { ...given, subscribers: since() })
     expect(before.invoice.totals.after_vat).toBe(1350)
     const after = run('202503', {
@@ -145,10 +137,93 @@ describe('a correction has the taxes of the line that it corrects', () => {
     expect(line).toMatchObject({ aprice: -119, final_charge: -119 })
   })
 
+  it('also its rounding rules, and those of its discount', () => {
+    const taxation = vat(['0', '2020-01-01'])
+    const rounded = (plan: string, discount: string) => ({
+      taxation,
+      plans: [offer('PLAN', 33.4, { upfront: true, rounding_rules: whole(plan) })],
+      discounts: [{ ...TENTH, rounding_rules: whole(discount) }],
+    })
+    const ahead = (given: Changed) => charged(given).filter(({ is_upfront: is }) => is)
+    const written = ahead(rounded('up', 'up'))
+    expect(written.map((line) => line.final_charge)).toEqual([34, -3])
+    const subscribers = ending('2024-02-01')
+    for (const now of [rounded('nearest', 'nearest'), rounded('None', 'None')]) {
+      const after = run('202403', { ...now, subscribers, written })
+      expect(corrections(after).map(([, amount]) => amount)).toEqual([-34, 3])
+    }
+    const plain = ahead(rounded('None', 'None'))
+    const after = run('202403', { ...rounded('up', 'up'), subscribers, written: plain })
+    expect(corrections(after).map(([, amount]) => amount)).toEqual([-33.4, 3.34])
+    const former = written.map(({ rounding_rules: _, ...line }) => line)
+    const unknown = run('202403', { ...rounded('up', 'up'), subscribers, written: former })
+    expect(corrections(unknown)[0]?.[1]).toBe(-34)
+  })
+
   it('that of another system is in force now, if its taxes were not imported', () => {
     const written = charged().map(({ tax_data: _, ...line }) => line)
     const after = run('202403', { subscribers: ending('2024-02-01'), written })
     expect(corrections(after)).toEqual([['PLAN', -125, [0.25]]])
+  })
+})
+
+describe('an extension of what was paid ahead', () => {
+  const cents = (amount: number) => Number(amount.toFixed(2))
+
+  it('has the taxes of its own days, with its discounts', () => {
+    const discounts = [TENTH]
+    const written = charged({ discounts, subscribers: ending('2024-02-16') })
+    const after = run('202403', { discounts, subscribers: ending(), written })
+    expect(corrections(after)).toEqual([
+      ['PLAN', cents((125 * 14) / 29), [0.25]],
+      ['TENTH', cents((-12.5 * 14) / 29), [0.25]],
+    ])
+  })
+
+  it('is before other taxes come into force', () => {
+    const written = charged({ subscribers: ending('2024-02-06') })
+    const after = run('202403', { subscribers: ending('2024-02-09'), written })
+    expect(corrections(after)).toEqual([['PLAN', cents((119 * 3) / 29), [0.19]]])
+  })
+
+  it('leaves the days before it their taxes if their price has changed', () => {
+    const written = charged({ subscribers: ending('2024-02-16') })
+    const plans = [offer('PLAN', 200, { upfront: true })]
+    const after = run('202403', { plans, subscribers: ending(), written })
+    expect(corrections(after)).toEqual([
+      ['PLAN', cents((119 * 15) / 29), [0.19]],
+      ['PLAN', cents((250 * 14) / 29), [0.25]],
+    ])
+  })
+
+  it('of a year is a charge of its own for the runs after it', () => {
+    const YEAR = { upfront: true, recurrence: { frequency: 12, start: 1 } }
+    const discounts = [TENTH]
+    const plans = [offer('PLAN', 366, YEAR)]
+    const given = (to: string) => ({
+      plans,
+      discounts,
+      subscribers: ending(to, '2024-01-01'),
+    })
+    const first = run('202402', given('2024-02-16')).lines
+    const extended = run('202403', { ...given('2024-05-01'), written: first })
+    expect(corrections(extended)).toEqual([
+      ['PLAN', 93.75, [0.25]],
+      ['TENTH', -9.38, [0.25]],
+    ])
+    const written = [...first, ...extended.lines]
+    expect(corrections(run('202404', { ...given('2024-05-01'), written }))).toEqual([])
+    expect(corrections(run('202404', { ...given('2024-04-01'), written }))).toEqual([
+      ['PLAN', -37.5, [0.25]],
+      ['TENTH', 3.75, [0.25]],
+    ])
+    const shorter = run('202404', { ...given('2024-02-06'), written })
+    expect(corrections(shorter)).toEqual([
+      ['PLAN', -11.9, [0.19]],
+      ['PLAN', -93.75, [0.25]],
+      ['TENTH', 1.19, [0.19]],
+      ['TENTH', 9.38, [0.25]],
+    ])
   })
 })
 
@@ -171,9 +246,7 @@ describe('a change of the tax alone', () => {
 
   it('is corrected by the rate at the end of the supply, if the setting says so', () => {
     const settings = { correctTax: true }
-    const discounts = [
-      adjustment('TENTH', { ...ofPlan('PLAN'), subject: { plan: { PLAN: { value: 0.1 } } } }),
-    ]
+    const discounts = [TENTH]
     const written = charged({ discounts })
     const after = run('202403', { settings, discounts, subscribers: ending(), written })
     expect(corrections(after)).toEqual([
@@ -206,7 +279,7 @@ describe('a change of the tax alone', () => {
     const taxation = vat(['0.19', '2020-01-01'], ['0.25', '2024-06-01'])
     const YEAR = { upfront: true, recurrence: { frequency: 12, start: 1 } }
     const plans = [offer('PLAN', 366, YEAR)]
-    const since = (to: string) => [subscriber('PLAN', { from: '2024-01-01', to }, {}, UTC)]
+    const since = (to: string) => ending(to, '2024-01-01')
     const settings = { correctTax: true }
     const given = { taxation, plans, settings, subscribers: since('2024-07-01') }
     const { lines } = run('202402', given)
@@ -226,7 +299,7 @@ describe('a change of the tax alone', () => {
     const given = {
       taxation,
       plans: [offer('PLAN', 1200, YEAR)],
-      subscribers: [subscriber('PLAN', { from: '2024-01-01' }, {}, UTC)],
+      subscribers: ending(undefined, '2024-01-01'),
       settings: { correctTax: true },
     }
     const before = run('202402', given)

@@ -89,6 +89,29 @@ describe('findProfile', () => {
     expect(early).toBeNull()
   })
 
+  it('does so for a revision of the account', async () => {
+    const catalog = await store.open()
+    const beginMs = Date.now()
+    const begin = new Date(beginMs).toISOString()
+    await insertEntity(catalog, 'subscribers')
+    await insertEntity(catalog, 'subscribers', { ...account, to: begin, credit_limit: 1 })
+    await insertEntity(catalog, 'subscribers', { ...account, from: begin, credit_limit: 2 })
+    const parts = storedParts(catalog, LENIENT, 300_000)
+    const queries = [300_000, 300_001].map((earlierMs) => {
+      return { key: 'sid', value: '18', atMs: beginMs - earlierMs }
+    })
+    const [behind, before] = await joinProfiles(parts, queries, () => false)
+    expect(behind).toMatchObject({
+      profile: { accountCreditLimit: 2_000_000, fromMs: beginMs },
+      validSinceMs: beginMs - 300_000,
+      validUntilMs: FOREVER_MS,
+    })
+    expect(before).toMatchObject({
+      profile: { accountCreditLimit: 1_000_000 },
+      validUntilMs: beginMs - 300_000,
+    })
+  })
+
   it('returns the plan from the first adjoining revision that has it', async () => {
     const catalog = await store.open()
     const spans = [

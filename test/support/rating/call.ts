@@ -17,9 +17,21 @@ export const POSTPAID = { connectionType: 'postpaid' as const }
 
 /** A rate with a price per second, in micros. */
 export const flat = (price: number, more = {}) => rateOf('CALL', 'call', `${price}/1`, more)
+/** The price per second of one, and of three after five past noon. */
+export const LATER = NOON + 5 * MINUTE
+export const changingLater = () => [
+  flat(1, { ...FAR, toMs: LATER, id: 'CALL@1' }),
+  flat(3, { ...FAR, fromMs: LATER, id: 'CALL@2' }),
+]
 /** A postpaid plan. */
 export const plan = (more = {}) => planOf('PREPAID', { ...FAR, ...POSTPAID, ...more })
 export const group = (total: number) => [groupOf('G', total, { usagets: new Set(['call']) })]
+
+/** Summary of ungranted usage whose price is three from noon on. */
+export const SPLIT_AT_NOON = [
+  [610, 0, 610, ''],
+  [600, 0, 1800, ''],
+]
 
 export interface Terms {
   catalogue: Catalogue
@@ -41,6 +53,14 @@ export class Call {
     const requestNumber = this.scene.sessions.get('s')?.processed ?? 0
     const services = [serviceRequest({ usaget: 'call', ...more })]
     return this.scene.send({ kind, requestNumber, sessionId: 's', services }).services[0]
+  }
+
+  /** Ten units, twenty minutes without a report around noon, and then 1200; none is granted. */
+  useUngranted(change = () => {}, calledNumber = ''): void {
+    this.send('start', -20, { calledNumber })
+    this.send('update', -10, { used: 10, calledNumber })
+    change()
+    this.send('release', 10, { used: 1200, calledNumber })
   }
 
   /** Units, units in groups, price and tax of the newest version of each line. */

@@ -227,6 +227,7 @@ const CREDIT_LINE: Readonly<Record<string, Schema>> = {
   charge_op: choice(['charge', 'refund'], 'Whether the customer owes it.'),
   is_upfront: flag('Whether it is charged in advance.'),
   corrects: text('Stamp of the line of an earlier run that it corrects.'),
+  rounding_rules: mapOf(numberOr('A rule.', 'string'), 'Rounding of the line, as in plans.'),
   explain: ref('cycleExplanation', 'Why the billing cycle wrote the line.'),
   imported: flag('Present if another system wrote it.'),
   service_id: text('Service with its own number.'),
