@@ -114,7 +114,10 @@ export async function joinProfiles(
 ): Promise<(FoundSubscriber | Error | null)[]> {
   const revisions = await parts.revisions(queries)
   const found = revisions.filter(isFound)
-  const instants = found.map(({ profile, query }) => ({ aid: profile.aid, atMs: query.atMs }))
+  const instants = found.map(({ profile, query }) => {
+    // A revision that applies before its begin has the account and pool of its begin.
+    return { aid: profile.aid, atMs: Math.max(query.atMs, profile.fromMs) }
+  })
   const [nextMs, planFromMs, accounts] = await Promise.all([
     parts.nextStarts(found),
     parts.planStarts(found),
@@ -147,7 +150,7 @@ function isFound(revision: FoundRevision | Error | null): revision is FoundRevis
 }
 
 function withAccountPart(
-  { profile, validSinceMs, validUntilMs }: FoundRevision,
+  { profile, validUntilMs }: FoundRevision,
   nextMs = Number.POSITIVE_INFINITY,
   account: AccountAnswer = { part: null, untilMs: Number.POSITIVE_INFINITY },
 ): FoundSubscriber | Error {
@@ -157,7 +160,6 @@ function withAccountPart(
   // A grant must know the edges of both.
   return {
     profile: { ...withAccount(profile, account.part), fromMs, toMs },
-    validSinceMs: fromMs > profile.fromMs ? fromMs : validSinceMs,
     validUntilMs: toMs,
   }
 }
@@ -168,10 +170,9 @@ function withPool(
 ): FoundSubscriber | Error {
   if (subscriber instanceof Error) return subscriber
   if (pool instanceof Error) return pool
-  const { profile, validSinceMs, validUntilMs } = subscriber
+  const { profile, validUntilMs } = subscriber
   return {
     profile: { ...profile, pool: pool.part },
-    validSinceMs,
     validUntilMs: Math.min(validUntilMs, pool.untilMs),
   }
 }
