@@ -71,7 +71,7 @@ export interface SegmentStart {
 
 /** The terms that a grant found after the end of its own, and reserved for. */
 export interface KnownTerms {
-  /** Digest of everything that determines price and payment. */
+  /** Digest of what determines price and payment (`digestOfTerms`). */
   digest: number
   /** When still others may begin, epoch ms. */
   endMs: number

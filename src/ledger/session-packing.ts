@@ -1,9 +1,9 @@
 /**
  * Encodes sessions; numbers, times and texts as `Writer` writes them. Lua does not read them.
  *
- *   session  u8 1 | u8 state, with 80 added before a client | name and state of the client |
- *            origin | session id | opened | expires | last number | processed | services |
- *            answers (answer-packing.ts)
+ *   session  u8 1, or 2 if a segment has terms after it | u8 state, with 80 added before a client |
+ *            name and state of the client | origin | session id | opened | expires | last number |
+ *            processed | services | answers (answer-packing.ts)
  *   service  rating group | usage type | u8 flags | service identifier | called number | last
  *            report | units of all reports, cost of the ended segments, their number | segment |
  *            reservation
@@ -23,6 +23,8 @@ import { readReservation, readSegment, writeReservation, writeSegment } from './
 import { Writer } from './writer.ts'
 
 const SESSION_FORMAT = 1
+/** A release that reads format 1 only reports such a session as damaged. */
+const FORMAT_WITH_TERMS_AFTER = 2
 
 const STATES: readonly SessionState[] = ['open', 'closed', 'expired', 'denied']
 
@@ -57,7 +59,8 @@ const SESSION_BYTES = 1024
 
 function writeSession(writer: Writer, session: Session, sessionKey: string): void {
   const { openedMs, services, answered } = session
-  writer.u8(SESSION_FORMAT)
+  const hasTermsAfter = services.some(({ segment }) => segment !== null && segment.after !== null)
+  writer.u8(hasTermsAfter ? FORMAT_WITH_TERMS_AFTER : SESSION_FORMAT)
   const { client } = session
   writer.u8(STATES.indexOf(session.state) | (client === null ? 0 : HAS_CLIENT))
   if (client !== null) {
@@ -85,7 +88,7 @@ export function unpackSession(
   sessionKey: string,
   packed: Buffer,
 ): Session {
-  if (packed[0] !== SESSION_FORMAT) {
+  if (packed[0] !== SESSION_FORMAT && packed[0] !== FORMAT_WITH_TERMS_AFTER) {
     throw new CorruptValueError('a session has an unknown format', { aid, sid })
   }
   try {

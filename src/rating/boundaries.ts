@@ -60,10 +60,7 @@ export function boundariesOf(
     }
     if (next === null) break
     const last = found.at(-1)?.next
-    const isSame =
-      last === undefined
-        ? continues(segment, next, owners)
-        : digestOfTerms(last) === digestOfTerms(next)
+    const isSame = last === undefined ? continues(segment, next, owners) : isSameTerms(last, next)
     if (!isSame) found.push({ next, fromMs: endMs })
     endMs = isFirst ? Math.max(next.untilMs, known.endMs) : next.untilMs
   }
@@ -143,9 +140,22 @@ export function termsOfGrant(
   return { granting: isLater ? { ...granting, endMs: fromMs } : granting, after: null }
 }
 
+function isSameTerms(one: RatedService, other: RatedService): boolean {
+  if (one.start.key !== other.start.key) return false
+  const totals = other.funding.groups.map(({ total }) => total)
+  const isSameSize = one.funding.groups.every(({ total }, index) => total === totals[index])
+  return isSameSize && digestOfTerms(one) === digestOfTerms(other)
+}
+
+/**
+ * A digest of what determines price and payment. A write that changes only ids of revisions, or the
+ * size of the account's groups (by members of a pool), leaves the terms.
+ */
 function digestOfTerms({ start, funding }: RatedService): number {
-  const groups = funding.groups.map(
-    ({ owner, counter, fromMs, total }) => `${owner} ${counter} ${fromMs} ${total}`,
-  )
-  return digestOfTexts([start.key, ...groups, funding.credit === null ? '' : CREDIT])
+  const { rateKey, plan, cycle, tariff, others, taxes, rounding, isPrepaid } = start
+  const groups = funding.groups.map(({ owner, counter, fromMs, total }) => {
+    return `${owner} ${counter} ${fromMs} ${owner === 0 ? total : ''}`
+  })
+  const price = JSON.stringify([rateKey, plan, cycle, tariff, others, taxes, rounding, isPrepaid])
+  return digestOfTexts([price, ...groups, funding.credit === null ? '' : CREDIT])
 }

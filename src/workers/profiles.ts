@@ -19,8 +19,6 @@ export interface ProfileQuery {
 
 export interface ReadProfile {
   profile: SubscriberProfile
-  /** As in `FoundSubscriber`; the begin of the profile if absent. */
-  validSinceMs?: number
   validUntilMs: number
   /** Absent for entities of the node, whose changes are followed. */
   ageLimits?: AgeLimits | undefined
@@ -45,6 +43,7 @@ export interface ProfileSettings {
 /** A profile with the data to determine whether it is current. */
 export interface CachedProfile {
   profile: SubscriberProfile | null
+  /** Before the begin of the profile if that was returned for an earlier instant, epoch ms. */
   validSinceMs: number
   validUntilMs: number
   /** When the read began, by the node's clock. */
@@ -240,7 +239,8 @@ export class ProfileCache {
       if (dropped.size === 0) this.#unknown.set(name, unknown)
       return unknown
     }
-    const { profile, validSinceMs = profile.fromMs, validUntilMs } = read
+    const { profile, validUntilMs } = read
+    const validSinceMs = Math.min(profile.fromMs, atMs)
     const isDropped = dropped.has('all') || dropped.has(profile.sid)
     if (isDropped || this.#isOld(profile, begun)) {
       const unbound = { fence: -1, accountFence: -1 }

@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { Bucket, OwnerState } from '../../src/domain/bucket.ts'
 import type { Payment } from '../../src/domain/segment-parts.ts'
-import type { Session } from '../../src/domain/session.ts'
+import type { Segment, Session } from '../../src/domain/session.ts'
 import { CorruptValueError, packOwner, unpackOwner } from '../../src/ledger/owner-packing.ts'
 import { packResult, unpackRecord, unpackResult } from '../../src/ledger/record-packing.ts'
 import { unpackSession } from '../../src/ledger/session-packing.ts'
@@ -104,6 +104,16 @@ describe(`packed values (seed ${SEED})`, () => {
       }),
       RUNS,
     )
+  })
+
+  it('have another format only with terms after a segment, which older releases misread', () => {
+    const [each] = fc.sample(segment, { seed: 1, numRuns: 1 })
+    const formatOf = (after: Segment['after']) => {
+      const held = { ...SERVICE, segment: { ...(each as Segment), after } }
+      return packSession(sessionOf(1, 'a', { services: [SERVICE, held] }), KEY)[0]
+    }
+    expect(formatOf(null)).toBe(1)
+    expect(formatOf({ digest: 5, endMs: 6 })).toBe(2)
   })
 
   it('share the price that they were read with', () => {

@@ -63,6 +63,58 @@ describe('a revision written after a grant that begins at an edge which the gran
     ])
   })
 
+  it('is split there if a revision with the same price has replaced the known one', () => {
+    expect(around(prepaid(two, other(3)), prepaid(two, other(3, { id: 'CALL@4' })))).toEqual([
+      [150, 0, 150, ''],
+      [150, 0, 450, ''],
+    ])
+  })
+
+  it('is split there if an unrelated field of a subscriber with an override changes', () => {
+    const whole = { kind: 'percentage', factor: 1, factorDigits: 0 } as const
+    const override = {
+      type: 'plan' as const,
+      key: 'PREPAID',
+      serviceId: 0,
+      conditions: [],
+      prices: new Map([['CALL', new Map([['call', whole]])]]),
+      groups: null,
+      disallowedRates: null,
+    }
+    const profile = { overrides: [override] }
+    const call = new Call({ catalogue: prepaid(two, other(3)), profile }, 900)
+    call.send('start', -10, { requested: 1200 })
+    const changeMs = NOON + 5 * MINUTE
+    call.scene.profile = profileOf({ ...AFTER, fromMs: changeMs, id: 'changed', ...profile })
+    call.send('release', 10, { used: 300 })
+    expect(call.scene.subscriber.owed).toBe(0)
+    expect(call.summary()).toEqual([
+      [150, 0, 150, ''],
+      [150, 0, 450, ''],
+    ])
+  })
+
+  it('is split there if the pool has other members by then', () => {
+    const pooled = group(1e6).map((one) => ({ ...one, sharing: 'pool' as const }))
+    const services = [
+      serviceOf('S', { ...BEFORE, id: 'S@1' }),
+      serviceOf('S', { ...AFTER, id: 'S@2', groups: pooled }),
+    ]
+    const catalogue = catalogueOf([flat(1, FAR)], [PREPAID], services)
+    const {
+      plan,
+      planFromMs,
+      services: held,
+      timeZone,
+    } = profileOf({ services: [subscribedTo('S')] })
+    const member = { plan, planFromMs, services: held, timeZone }
+    const call = new Call({ catalogue, profile: { services: held, pool: [member] } }, 900)
+    const granted = call.send('start', -10, { requested: 1200 })?.granted ?? 0
+    call.scene.profile = profileOf({ ...FAR, services: held, pool: [member, member] })
+    call.send('release', 10, { used: granted })
+    expect(call.summary()).toEqual([[900, 450, 450, '']])
+  })
+
   it.each([
     ['higher', 5],
     ['lower', 2],
@@ -77,6 +129,17 @@ describe('a revision written after a grant that begins at an edge which the gran
 
   it('leaves it if nothing had a price after the edge', () => {
     expect(around(prepaid(two), prepaid(two, other(5)))).toEqual([[900, 0, 900, '']])
+  })
+
+  it('leaves it if a group includes fewer units, which may not pay for those granted', () => {
+    const services = (units: number) => [
+      serviceOf('S', { ...BEFORE, id: 'S@1' }),
+      serviceOf('S', { ...AFTER, id: 'S@2', groups: group(units) }),
+    ]
+    const known = catalogueOf([two, other(5)], [PREPAID], services(1e6))
+    const then = catalogueOf([two, other(5)], [PREPAID], services(100))
+    const profile = { services: [subscribedTo('S')] }
+    expect(around(known, then, 300, profile)).toEqual([[300, 0, 300, '']])
   })
 
   it('leaves it if a group no longer includes the usage after the edge', () => {

@@ -10,7 +10,6 @@ import type { SubscriberDocument } from '../entities/subscriber.ts'
 import { PoolTooLargeError } from '../errors.ts'
 import { planStarts } from './plan-start.ts'
 import {
-  appliesFrom,
   earliestOf,
   endsAfter,
   type FoundRevision,
@@ -43,11 +42,8 @@ export interface AccountAt {
   atMs: number
 }
 
-/**
- * The account; null if it has no revision then. `sinceMs`: before its begin for a revision that
- * began as it was written.
- */
-export type AccountAnswer = (Part<AccountProfile | null> & { sinceMs?: number }) | Error
+/** The account; null if it has no revision then. */
+export type AccountAnswer = Part<AccountProfile | null> | Error
 export type PoolOf = (instant: AccountAt) => Part<readonly PoolMember[]> | Error
 
 /**
@@ -77,7 +73,7 @@ export function storedParts(
     revisions: (queries) => findRevisions(catalog, queries, options, clockDifferenceMs),
     nextStarts: (found) => nextStarts(catalog, found),
     planStarts: (found) => planStarts(catalog, found),
-    accounts: (instants) => accountsAt(catalog, instants, options, clockDifferenceMs),
+    accounts: (instants) => accountsAt(catalog, instants, options),
     pools: (instants) => poolsAt(catalog, instants),
   }
 }
@@ -118,7 +114,10 @@ export async function joinProfiles(
 ): Promise<(FoundSubscriber | Error | null)[]> {
   const revisions = await parts.revisions(queries)
   const found = revisions.filter(isFound)
-  const instants = found.map(({ profile, query }) => ({ aid: profile.aid, atMs: query.atMs }))
+  const instants = found.map(({ profile, query }) => {
+    // A revision that applies before its begin has the account and pool of its begin.
+    return { aid: profile.aid, atMs: Math.max(query.atMs, profile.fromMs) }
+  })
   const [nextMs, planFromMs, accounts] = await Promise.all([
     parts.nextStarts(found),
     parts.planStarts(found),
@@ -151,7 +150,7 @@ function isFound(revision: FoundRevision | Error | null): revision is FoundRevis
 }
 
 function withAccountPart(
-  { profile, validSinceMs, validUntilMs }: FoundRevision,
+  { profile, validUntilMs }: FoundRevision,
   nextMs = Number.POSITIVE_INFINITY,
   account: AccountAnswer = { part: null, untilMs: Number.POSITIVE_INFINITY },
 ): FoundSubscriber | Error {
@@ -161,7 +160,6 @@ function withAccountPart(
   // A grant must know the edges of both.
   return {
     profile: { ...withAccount(profile, account.part), fromMs, toMs },
-    validSinceMs: Math.max(validSinceMs, account.sinceMs ?? account.part?.fromMs ?? 0),
     validUntilMs: toMs,
   }
 }
@@ -172,10 +170,9 @@ function withPool(
 ): FoundSubscriber | Error {
   if (subscriber instanceof Error) return subscriber
   if (pool instanceof Error) return pool
-  const { profile, validSinceMs, validUntilMs } = subscriber
+  const { profile, validUntilMs } = subscriber
   return {
     profile: { ...profile, pool: pool.part },
-    validSinceMs,
     validUntilMs: Math.min(validUntilMs, pool.untilMs),
   }
 }
@@ -185,7 +182,6 @@ async function accountsAt(
   catalog: Catalog,
   instants: readonly AccountAt[],
   options: CompileOptions,
-  clockDifferenceMs: number,
 ): Promise<AccountAnswer[]> {
   if (instants.length === 0) return []
   const collection = catalog.subscribers as unknown as Collection<AccountDocument>
@@ -200,27 +196,21 @@ async function accountsAt(
     ),
   )
   const byAid = groupedBy(documents, ({ aid }) => aid)
-  return instants.map(({ aid, atMs }) =>
-    accountAt(byAid.get(aid) ?? [], atMs, options, clockDifferenceMs),
-  )
+  return instants.map(({ aid, atMs }) => accountAt(byAid.get(aid) ?? [], atMs, options))
 }
 
 function accountAt(
   documents: readonly AccountDocument[],
   atMs: number,
   options: CompileOptions,
-  clockDifferenceMs: number,
 ): AccountAnswer {
   const revisions = documents.filter(({ to }) => to.getTime() > atMs)
-  const starts = revisions.map((revision) => appliesFrom(revision, clockDifferenceMs))
-  const index = starts.findLastIndex((start) => start <= atMs)
-  const current = revisions[index]
-  const later = starts.slice(index + 1)
-  if (current === undefined) return { part: null, untilMs: Math.min(...later) }
+  const current = revisions.findLast(({ from }) => from.getTime() <= atMs)
+  const later = revisions.flatMap(({ from }) => (from.getTime() > atMs ? [from.getTime()] : []))
   try {
-    const part = compileAccount(current as unknown as RawDocument, options)
-    const sinceMs = starts[index] as number
-    return { part, sinceMs, untilMs: Math.min(part.toMs, ...later) }
+    const document = current as unknown as RawDocument
+    const part = current === undefined ? null : compileAccount(document, options)
+    return { part, untilMs: Math.min(part?.toMs ?? Number.POSITIVE_INFINITY, ...later) }
   } catch (error) {
     if (error instanceof FieldError) return error
     throw error

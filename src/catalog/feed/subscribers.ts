@@ -18,8 +18,6 @@ export interface SubscriberQuery {
 
 export interface FoundSubscriber {
   profile: SubscriberProfile
-  /** Before the begin of the profile for a revision that began as it was written, epoch ms. */
-  validSinceMs: number
   /** The first instant after `atMs` at which another revision may become valid, epoch ms. */
   validUntilMs: number
 }
@@ -37,8 +35,8 @@ export async function findSubscriber(
   if (revision === null) return null
   if (revision instanceof FieldError) throw revision
   const [nextMs = Number.POSITIVE_INFINITY] = await nextStarts(catalog, [revision])
-  const { profile, validSinceMs, validUntilMs } = revision
-  return { profile, validSinceMs, validUntilMs: Math.min(validUntilMs, nextMs) }
+  const { profile, validUntilMs } = revision
+  return { profile, validUntilMs: Math.min(validUntilMs, nextMs) }
 }
 
 /** A subscriber whose later revisions under other identifiers are not read yet. */
@@ -54,6 +52,7 @@ export interface FoundRevision extends FoundSubscriber {
 /**
  * As `findSubscriber`, for many queries with one read per field; `nextStarts` can then run
  * concurrently with further reads. Errors of invalid documents are returned at their position.
+ * `clockDifferenceMs`: how long before its begin the first revision of an identifier may apply.
  */
 export async function findRevisions(
   catalog: Catalog,
@@ -76,17 +75,26 @@ export async function findRevisions(
 /** How long a write takes at most; an id has the second in which it was made. */
 const WRITE_MS_MAX = 10_000
 
+/** Whether a revision began as it was written. */
+function isBegunAtWrite({ _id, from }: SubscriberDocument): boolean {
+  return Math.abs(from.getTime() - _id.getTimestamp().getTime()) <= WRITE_MS_MAX
+}
+
 /**
- * When a revision begins to apply. One that began as it was written also applies to events whose
- * clocks are behind within the tolerated difference; a planned one at its time only.
+ * Position of the revision for an instant, -1 for none. If none is valid then, one that begins soon
+ * and began as it was written applies to events whose clocks are behind.
  */
-export function appliesFrom(
-  { _id, from }: Pick<SubscriberDocument, '_id' | 'from'>,
+function indexAt(
+  revisions: readonly SubscriberDocument[],
+  atMs: number,
   clockDifferenceMs: number,
 ): number {
-  const fromMs = from.getTime()
-  const isPlanned = Math.abs(fromMs - _id.getTimestamp().getTime()) > WRITE_MS_MAX
-  return isPlanned ? fromMs : fromMs - clockDifferenceMs
+  const lastBefore = (ms: number) => revisions.findLastIndex(({ from }) => from.getTime() <= ms)
+  const index = lastBefore(atMs)
+  const firstMs = revisions[0]?.from.getTime()
+  if (index >= 0 || firstMs === undefined || firstMs - clockDifferenceMs > atMs) return index
+  const first = lastBefore(firstMs)
+  return isBegunAtWrite(revisions[first] as SubscriberDocument) ? first : -1
 }
 
 /** Fields for which the values in a document equal those in the query. */
@@ -156,17 +164,15 @@ function revisionFor(
   clockDifferenceMs: number,
 ): FoundRevision | FieldError | null {
   const { atMs } = query
-  const starts = revisions.map((revision) => appliesFrom(revision, clockDifferenceMs))
-  const index = starts.findLastIndex((start) => start <= atMs)
+  const index = indexAt(revisions, atMs, clockDifferenceMs)
   const current = revisions[index]
   if (current === undefined) return null
-  const later = starts.slice(index + 1)
-  const validSinceMs = starts[index] as number
+  const later = revisions.slice(index + 1).map(({ from }) => from.getTime())
   try {
     const profile = compileSubscriber(current as RawDocument & SubscriberDocument, options)
     const hasPlanStart = !isUnset(current.plan_activation)
     const validUntilMs = Math.min(profile.toMs, ...later)
-    return { query, profile, hasPlanStart, validSinceMs, validUntilMs }
+    return { query, profile, hasPlanStart, validUntilMs }
   } catch (error) {
     if (error instanceof FieldError) return error
     throw error

@@ -66,8 +66,7 @@ async function revisionOf(
     if (current === null) return null
     const profile = compileSubscriberFields(current.fields, () => revisionIn(current, current.sid))
     const validUntilMs = Math.min(profile.toMs, untilMs)
-    const { fromMs: validSinceMs } = profile
-    return { query, profile, hasPlanStart: true, validSinceMs, validUntilMs }
+    return { query, profile, hasPlanStart: true, validUntilMs }
   } catch (error) {
     return errorOf(error)
   }

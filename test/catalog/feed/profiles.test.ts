@@ -61,54 +61,64 @@ describe('findProfile', () => {
     expect(last?.profile).toMatchObject({ fromMs: day('2026-06-01'), toMs: FOREVER_MS })
   })
 
-  it('applies a revision begun as it was written to clocks that are behind', async () => {
-    const catalog = await store.open()
-    const beginMs = Date.now()
-    const begin = new Date(beginMs).toISOString()
-    await insertEntity(catalog, 'subscribers', { to: begin })
-    await insertEntity(catalog, 'subscribers', { from: begin, plan: 'NOW' })
-    const planned = { sid: 19, msisdn: '972541234567' }
-    await insertEntity(catalog, 'subscribers', planned)
-    const parts = storedParts(catalog, LENIENT, 300_000)
-    const queryAt = (atMs: number, value = '18') => ({ key: 'sid', value, atMs })
-    const queries = [
-      queryAt(beginMs - 300_000),
-      queryAt(beginMs - 300_001),
-      queryAt(day('2026-01-01') - 1, '19'),
-    ]
-    const [behind, before, early] = await joinProfiles(parts, queries, () => false)
-    expect(behind).toMatchObject({
-      profile: { plan: 'NOW', fromMs: beginMs },
-      validSinceMs: beginMs - 300_000,
-      validUntilMs: FOREVER_MS,
-    })
-    expect(before).toMatchObject({
-      profile: { plan: 'GOLD' },
-      validUntilMs: beginMs - 300_000,
-    })
-    expect(early).toBeNull()
-  })
+  describe('with clocks that are behind', () => {
+    const msisdn = '972541234567'
+    async function planAt(catalog: Catalog, atMs: number, key = 'sid', value = '18') {
+      const parts = storedParts(catalog, LENIENT, 300_000)
+      const [found] = await joinProfiles(parts, [{ key, value, atMs }], () => false)
+      if (found instanceof Error) throw found
+      return found?.profile.plan
+    }
 
-  it('does so for a revision of the account', async () => {
-    const catalog = await store.open()
-    const beginMs = Date.now()
-    const begin = new Date(beginMs).toISOString()
-    await insertEntity(catalog, 'subscribers')
-    await insertEntity(catalog, 'subscribers', { ...account, to: begin, credit_limit: 1 })
-    await insertEntity(catalog, 'subscribers', { ...account, from: begin, credit_limit: 2 })
-    const parts = storedParts(catalog, LENIENT, 300_000)
-    const queries = [300_000, 300_001].map((earlierMs) => {
-      return { key: 'sid', value: '18', atMs: beginMs - earlierMs }
+    it('applies the first revision early if it began as it was written', async () => {
+      const catalog = await store.open()
+      const beginMs = Date.now()
+      await insertEntity(catalog, 'subscribers', { from: new Date(beginMs).toISOString() })
+      await insertEntity(catalog, 'subscribers', { sid: 19, msisdn })
+      expect(await planAt(catalog, beginMs - 300_000)).toBe('GOLD')
+      expect(await planAt(catalog, beginMs - 300_001)).toBeUndefined()
+      expect(await planAt(catalog, day('2026-01-01') - 1, 'sid', '19')).toBeUndefined()
     })
-    const [behind, before] = await joinProfiles(parts, queries, () => false)
-    expect(behind).toMatchObject({
-      profile: { accountCreditLimit: 2_000_000, fromMs: beginMs },
-      validSinceMs: beginMs - 300_000,
-      validUntilMs: FOREVER_MS,
+
+    it('applies one that replaces another at its begin', async () => {
+      const catalog = await store.open()
+      const beginMs = Date.now()
+      const begin = new Date(beginMs).toISOString()
+      await insertEntity(catalog, 'subscribers', { to: begin })
+      await insertEntity(catalog, 'subscribers', { from: begin, plan: 'NOW' })
+      expect(await planAt(catalog, beginMs - 1)).toBe('GOLD')
+      expect(await planAt(catalog, beginMs)).toBe('NOW')
     })
-    expect(before).toMatchObject({
-      profile: { accountCreditLimit: 1_000_000 },
-      validUntilMs: beginMs - 300_000,
+
+    it('applies one with the number of another subscriber at its begin', async () => {
+      const catalog = await store.open()
+      const beginMs = Date.now()
+      const begin = new Date(beginMs).toISOString()
+      await insertEntity(catalog, 'subscribers', { to: begin, msisdn })
+      await insertEntity(catalog, 'subscribers', { sid: 19, from: begin, plan: 'NOW', msisdn })
+      const by = (atMs: number) => planAt(catalog, atMs, 'msisdn', msisdn)
+      expect(await by(beginMs - 180_000)).toBe('GOLD')
+      expect(await by(beginMs + 10_000)).toBe('NOW')
+    })
+
+    it('joins the account and the pool of its begin', async () => {
+      const catalog = await store.open()
+      const beginMs = Date.now()
+      const from = new Date(beginMs).toISOString()
+      await insertEntity(catalog, 'subscribers', { ...account, from, credit_limit: '20.5' })
+      await insertEntity(catalog, 'subscribers', { from })
+      const query = { key: 'sid', value: '18', atMs: beginMs - 2000 }
+      const parts = storedParts(catalog, LENIENT, 300_000)
+      const [found] = await joinProfiles(parts, [query], () => true)
+      expect(found).toMatchObject({
+        profile: {
+          fromMs: beginMs,
+          toMs: FOREVER_MS,
+          accountCreditLimit: 20_500_000,
+          pool: [{ plan: 'GOLD' }],
+        },
+        validUntilMs: FOREVER_MS,
+      })
     })
   })
 
