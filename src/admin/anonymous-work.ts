@@ -2,7 +2,12 @@
  * Limits the processor time that one address without a session may cause: its requests wait in the
  * same event loop as those of operators.
  */
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type {
+  FastifyContextConfig,
+  FastifyInstance,
+  FastifyReply,
+  FastifyRequest,
+} from 'fastify'
 import { errorBody } from './client-errors.ts'
 import { networksOf } from './networks.ts'
 
@@ -10,6 +15,8 @@ declare module 'fastify' {
   interface FastifyContextConfig {
     /** Processor time of a request in the thread pool, which compares passwords. */
     poolMs?: number
+    /** Processor time of the costliest request in the event loop; 100 by default. */
+    loopMsMax?: number
   }
 }
 
@@ -26,10 +33,16 @@ export interface AnonymousLimits {
 const BURST_S = 30
 /** Assumed for each request under way. */
 const EXPECTED_MS = 10
+/** The costliest request without a session. What the loop works beyond it is work of others. */
+const LOOP_MS_MAX = 100
 const KEPT_MAX = 10_000
+/** Forgotten together if no network has got its time back: to find them costs milliseconds. */
+const FORGOTTEN_MIN = 1_000
 
 /** Time of one network: what it has used and not got back yet. */
 interface Account {
+  /** Shares of a network of this size. */
+  readonly times: number
   usedMs: number
   /** Until when time has returned. */
   atMs: number
@@ -42,8 +55,9 @@ interface Account {
 type End = (isCharged: boolean) => void
 
 /**
- * An address is charged for all that the loop works while it has requests under way,
- * including that of others. Work cannot be attributed to single requests at a reasonable price.
+ * An address is charged for what the loop works while it has requests under way, including that
+ * of others, up to the time of the costliest request for each. Work cannot be attributed to single
+ * requests at a reasonable price.
  */
 export class AnonymousWork {
   readonly #limits: AnonymousLimits
@@ -60,26 +74,31 @@ export class AnonymousWork {
 
   /**
    * Begins a request: returns what ends it, or the milliseconds after which it may be repeated.
-   * `poolMs`: of its work outside of the loop.
+   * `poolMs`: of its work outside of the loop; `loopMsMax`: of its work in the loop, at most.
    */
-  begin(address: string, poolMs = 0): number | End {
-    const networks = networksOf(address).map(({ name, times }) => {
-      return { account: this.#accountOf(name, times), times }
-    })
-    const waitMs = Math.max(...networks.map(({ account, times }) => this.#waitMs(account, times)))
+  begin(
+    address: string,
+    { poolMs = 0, loopMsMax = LOOP_MS_MAX }: Pick<FastifyContextConfig, 'poolMs' | 'loopMsMax'> = {},
+  ): number | End {
+    const networks = networksOf(address)
+    if (this.#accounts.size + networks.length > KEPT_MAX) this.#forget()
+    const accounts = networks.map(({ name, times }) => this.#accountOf(name, times))
+    const waitMs = Math.max(...accounts.map((account) => this.#waitMs(account)))
     if (waitMs > 0) return waitMs
-    for (const { account } of networks) {
+    for (const account of accounts) {
       account.usedMs += poolMs
       account.underWay += 1
     }
     const begunMs = this.#limits.activeMs()
     return (isCharged) => {
       const endedMs = this.#limits.activeMs()
-      for (const { account } of networks) {
+      for (const account of accounts) {
         account.underWay -= 1
         if (!isCharged) continue
-        account.usedMs += endedMs - Math.max(begunMs, account.chargedMs)
-        account.chargedMs = endedMs
+        const fromMs = Math.max(begunMs, account.chargedMs)
+        const chargeMs = Math.min(loopMsMax, endedMs - fromMs)
+        account.usedMs += chargeMs
+        account.chargedMs = fromMs + chargeMs
       }
     }
   }
@@ -88,16 +107,20 @@ export class AnonymousWork {
     const nowMs = this.#limits.nowMs()
     let account = this.#accounts.get(name)
     if (account === undefined) {
-      if (this.#accounts.size >= KEPT_MAX) this.#forget()
-      account = { usedMs: 0, atMs: nowMs, underWay: 0, chargedMs: 0 }
+      account = { times, usedMs: 0, atMs: nowMs, underWay: 0, chargedMs: 0 }
       this.#accounts.set(name, account)
     }
-    account.usedMs = Math.max(0, account.usedMs - (nowMs - account.atMs) * this.#share(times))
+    account.usedMs = this.#leftMs(account, nowMs)
     account.atMs = nowMs
     return account
   }
 
-  #waitMs({ usedMs, underWay }: Account, times: number): number {
+  /** Used, and not got back by this time. */
+  #leftMs({ times, usedMs, atMs }: Account, nowMs: number): number {
+    return Math.max(0, usedMs - (nowMs - atMs) * this.#share(times))
+  }
+
+  #waitMs({ times, usedMs, underWay }: Account): number {
     const share = this.#share(times)
     const overMs = usedMs + underWay * EXPECTED_MS - share * BURST_S * 1000
     // At the limit it has to wait for the next millisecond.
@@ -108,15 +131,16 @@ export class AnonymousWork {
     return (times * this.#limits.percent) / 100
   }
 
-  /** Those without requests under way that have got everything back, or else the oldest ones. */
+  /** Those without requests under way that have got everything back, or else used least. */
   #forget(): void {
     const nowMs = this.#limits.nowMs()
-    for (const [name, { usedMs, atMs, underWay }] of this.#accounts) {
-      if (underWay === 0 && usedMs <= (nowMs - atMs) * this.#share(1)) this.#accounts.delete(name)
-    }
-    for (const [name, { underWay }] of this.#accounts) {
-      if (this.#accounts.size < KEPT_MAX) return
-      if (underWay === 0) this.#accounts.delete(name)
+    const idle = [...this.#accounts]
+      .filter(([, { underWay }]) => underWay === 0)
+      .map(([name, account]) => ({ name, leftMs: this.#leftMs(account, nowMs) }))
+      .sort((a, b) => a.leftMs - b.leftMs)
+    for (const { name, leftMs } of idle) {
+      if (leftMs > 0 && this.#accounts.size <= KEPT_MAX - FORGOTTEN_MIN) return
+      this.#accounts.delete(name)
     }
   }
 }
@@ -133,11 +157,11 @@ export function limitAnonymous(
 ): void {
   const work = new AnonymousWork(limits)
   server.addHook('onRequest', async (request: FastifyRequest, reply: FastifyReply) => {
-    const { inReserve, poolMs } = request.routeOptions.config
-    if (inReserve === true || request.caller !== null) return
+    const { config } = request.routeOptions
+    if (config.inReserve === true || request.caller !== null) return
     // Public routes identify nobody. Without Redis nobody has a session.
     if (await hasSession(request).catch(() => false)) return
-    const begun = work.begin(request.ip, poolMs)
+    const begun = work.begin(request.ip, config)
     if (typeof begun !== 'number') {
       // A signature, or a token in the body, has identified the caller in the meantime.
       reply.raw.once('close', () => begun(request.caller === null))

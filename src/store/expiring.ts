@@ -17,6 +17,8 @@ export interface ExpiringKeys {
   remove(key: string): Promise<void>
   /** Increments a counter from 1; it expires `ttlMs` after the first increment. */
   count(key: string, ttlMs: number): Promise<number>
+  /** Takes one back from a counter, unless the key does not exist any more. */
+  uncount(key: string): Promise<void>
   /** Remaining time to live, ms; 0 if the key does not exist. */
   remainingMs(key: string): Promise<number>
   /**
@@ -61,6 +63,10 @@ redis.call('PEXPIRE', KEYS[1], window)
 return {1, taken + 1}
 `
 
+const UNCOUNT = `
+if tonumber(redis.call('GET', KEYS[1]) or 0) > 0 then redis.call('DECR', KEYS[1]) end
+`
+
 /** `prefix` and a colon precede each key. */
 export function openExpiringKeys(
   { client, guard }: Pick<RedisConnection, 'client' | 'guard'>,
@@ -92,6 +98,9 @@ export function openExpiringKeys(
         return Number(replies[1]?.[1])
       }
       return guard(counted())
+    },
+    async uncount(key) {
+      await guard(client.eval(UNCOUNT, 1, named(key)))
     },
     async remainingMs(key) {
       return Math.max(0, await guard(client.pttl(named(key))))

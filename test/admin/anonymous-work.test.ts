@@ -41,10 +41,32 @@ describe('the processor time of an address', () => {
     const { time, limit, spend } = work()
     time.activeMs += 1_000_000
     const ends = [limit.begin(ADDRESS), limit.begin(ADDRESS)]
-    time.activeMs += 1_400
+    time.activeMs += 100
     for (const end of ends) if (typeof end !== 'number') end(true)
-    expect(spend(1_400)).toBe(0)
-    expect(spend(1_400)).toBe(0)
+    for (let index = 0; index < 29; index += 1) expect(spend(100)).toBe(0)
+    expect(spend(1)).toBeGreaterThan(0)
+  })
+
+  it('counts work of others during a request up to a limit, which routes may lower', () => {
+    const { time, limit, spend } = work()
+    for (let index = 0; index < 30; index += 1) expect(spend(10_000)).toBe(0)
+    expect(spend(100)).toBeGreaterThan(0)
+    const notify = () => {
+      const end = limit.begin('192.0.2.2', { loopMsMax: 10 })
+      if (typeof end === 'number') return false
+      time.activeMs += 10_000
+      end(true)
+      return true
+    }
+    expect(Array.from({ length: 301 }, notify).filter(Boolean)).toHaveLength(300)
+  })
+
+  it('counts all the work of requests that end at once', () => {
+    const { time, limit, spend } = work()
+    const ends = Array.from({ length: 29 }, () => limit.begin(ADDRESS))
+    time.activeMs += 2_900
+    for (const end of ends) if (typeof end !== 'number') end(true)
+    expect(spend(100)).toBe(0)
     expect(spend(1)).toBeGreaterThan(0)
   })
 
@@ -90,6 +112,16 @@ describe('the processor time of an address', () => {
       time.nowMs += 100
     }
     expect(limit.size).toBeLessThan(11_000)
+  })
+
+  it('is not forgotten because many others use little', () => {
+    const { limit, spend } = work()
+    while (spend(100) === 0) {}
+    for (let index = 0; index < 20_000; index += 1) {
+      spend(1, `10.${index >> 16}.${(index >> 8) & 255}.${index & 255}`)
+    }
+    expect(limit.size).toBeLessThan(11_000)
+    expect(spend(100)).toBeGreaterThan(0)
   })
 })
 

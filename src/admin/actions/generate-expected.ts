@@ -103,6 +103,7 @@ async function outputOf(
   if (output === 'pdf_path') return { details: { pdf_path: await documents.writeExpected(wanted) } }
   const expected = await expectedInvoice({ ...call, openAccounts }, compute, wanted)
   if (expected === null) return { details: [] }
+  // A thread computes it again, as lines do not cross between threads: it may differ.
   const isKept = sent.generate_pdf === true && config.invoices.folder !== ''
   const file = isKept ? { invoice_file: await documents.writeExpected(wanted) } : {}
   return { details: { ...invoiceView(expected.invoice, call), ...file } }

@@ -116,7 +116,8 @@ const RUN: Readonly<Record<CardMethod, RunMethod>> = {
   async query({ query, size = PAGE_SIZE, page = 0 }, call) {
     const asked = await queryOf(query, ['batch_number', 'serial_number'], call)
     const found = await findCards(call, asked, { page, size })
-    if (found.length === 0 && page === 0) throw new NoCardError(NONE)
+    const isWrong = page === 0 || asked.digest !== undefined
+    if (found.length === 0 && isWrong) throw new NoCardError(NONE)
     return { desc: 'Success querying cards', details: found.map((card) => viewOf(card, call)) }
   },
 

@@ -16,7 +16,7 @@ export interface Attempt {
   /** The password was correct: resets the count. */
   succeeded(): Promise<void>
   failed(): Promise<void>
-  /** The check could not be completed: a store or a directory is unavailable. */
+  /** Does not count: a store or a directory is unavailable, or the result proves nothing. */
   cancelled(): Promise<void>
 }
 
@@ -95,15 +95,26 @@ export function createAttempts({
 /**
  * Starts an attempt at a secret that many callers may try: further ones for the same `subject` are
  * delayed by the settings `lockout.attempts`, `seconds` and `seconds_max`, from any caller.
- * Those of a `caller` that fail are limited to `lockout.failures_per_hour`, over all subjects.
+ * Those of a `caller` that fail are limited to `lockout.card_failures_per_hour`, over all
+ * subjects.
  */
 export async function beginGuess(
   { keys, settings }: Pick<AuthDeps, 'keys' | 'settings'>,
   { subject, caller }: { readonly subject: string; readonly caller: string },
 ): Promise<Attempt | { readonly refused: RefusedAttempt }> {
   const { lockout } = await settings.get(SECURITY)
-  const tries = [triesOf({ name: 'guess', times: 1 }, hashOf(subject), '')]
-  return beginTries(keys, lockout, { tries, slot: failureSlotOf(hashOf(caller), '') })
+  const terms = { ...lockout, failures_per_hour: lockout.card_failures_per_hour }
+  const slot = failureSlotOf(hashOf(caller), '')
+  return beginTries(keys, terms, { tries: [guessesOf(subject)], slot })
+}
+
+/** Forgets the wrong attempts for a `subject`; those of callers stay counted. */
+export async function forgetGuesses(keys: ExpiringKeys, subject: string): Promise<void> {
+  await keys.remove(guessesOf(subject).tries)
+}
+
+function guessesOf(subject: string): Tries {
+  return triesOf({ name: 'guess', times: 1 }, hashOf(subject), '')
 }
 
 async function beginTries(
@@ -212,15 +223,18 @@ interface StartedAttempt {
 }
 
 function attemptOf(keys: ExpiringKeys, { tries, slot, locks }: StartedAttempt): Attempt {
-  const undo = async () => {
+  const release = async () => {
     for (const lock of locks) await keys.remove(lock)
     await releaseFailureSlot(keys, slot)
   }
   return {
-    cancelled: undo,
     failed: async () => undefined,
+    async cancelled() {
+      await release()
+      for (const each of tries) await keys.uncount(each.tries)
+    },
     async succeeded() {
-      await undo()
+      await release()
       for (const each of tries) await keys.remove(each.tries)
     },
   }

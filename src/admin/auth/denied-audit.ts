@@ -45,11 +45,22 @@ export function createDeniedAudit(
   }
   const turn = (nowMs: number) => {
     const now = Math.floor(nowMs / MINUTE_MS)
-    if (now === minute) return
-    if (tallies.size > 0) flush()
+    if (now !== minute && tallies.size > 0) flush()
     minute = now
-    // Writes the last minute of an attack even if no refusal follows.
-    setTimeout(() => turn(clock.nowMs()), (now + 1) * MINUTE_MS - nowMs).unref()
+  }
+  let isTimed = false
+  /** Writes the last minute of an attack even if no refusal follows. */
+  const setTimer = (nowMs: number) => {
+    if (isTimed) return
+    isTimed = true
+    const fire = () => {
+      isTimed = false
+      const firedMs = clock.nowMs()
+      turn(firedMs)
+      // The clock may be behind the timer.
+      if (tallies.size > 0) setTimer(firedMs)
+    }
+    setTimeout(fire, (minute + 1) * MINUTE_MS - nowMs).unref()
   }
   const tallyOf = (actor: Actor, route: string, atMs: number): Tally => {
     const { by, id, address } = actor
@@ -70,6 +81,7 @@ export function createDeniedAudit(
       turn(nowMs)
       const { reasons } = tallyOf(actor, route, nowMs)
       reasons[reason] = (reasons[reason] ?? 0) + 1
+      setTimer(nowMs)
     },
     async close() {
       flush()

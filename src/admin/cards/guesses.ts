@@ -1,7 +1,7 @@
 /** Limits attempts at secrets of prepaid cards; each refused one is counted and audited. */
 import type { Actor } from '../../catalog/actor.ts'
 import type { Metrics } from '../../runtime/metrics.ts'
-import { beginGuess } from '../auth/attempts.ts'
+import { beginGuess, forgetGuesses } from '../auth/attempts.ts'
 import type { AuthDeps } from '../auth/auth-deps.ts'
 import { createRefusalAudit } from '../auth/refusal-audit.ts'
 import { EntityRuleError, RequestError } from '../entities/errors.ts'
@@ -15,10 +15,13 @@ export interface Guess {
 
 export interface CardGuesses {
   /**
-   * Looks up a card; `find` rejects with `NoCardError` if no card has the secret. Rejects with
+   * Looks up a card; `find` rejects with `NoCardError` if no card has the secret. Earlier wrong
+   * secrets stay counted: to find a card that one knows proves nothing. Rejects with
    * `RequestError` 429 while the caller or the subject must wait.
    */
   attempt<T>(guess: Guess, find: () => Promise<T>): Promise<T>
+  /** A card has been loaded for the first time: forgets the wrong secrets of its subject. */
+  loaded(subject: string): Promise<void>
 }
 
 export type CardGuessDeps = Pick<AuthDeps, 'keys' | 'settings' | 'audit' | 'clock' | 'log'> & {
@@ -48,7 +51,7 @@ export function createCardGuesses(deps: CardGuessDeps): CardGuesses {
     async attempt({ actor, subject }, find) {
       const caller = callerOf(actor)
       const begun = await beginGuess(deps, {
-        subject: `cards ${subject}`,
+        subject: keyOf(subject),
         caller: `cards ${caller}`,
       })
       if ('refused' in begun) {
@@ -57,7 +60,7 @@ export function createCardGuesses(deps: CardGuessDeps): CardGuesses {
       }
       try {
         const found = await find()
-        await begun.succeeded()
+        await begun.cancelled()
         return found
       } catch (error) {
         if (error instanceof NoCardError) await refuse(actor, subject, 'wrong')
@@ -65,8 +68,11 @@ export function createCardGuesses(deps: CardGuessDeps): CardGuesses {
         throw error
       }
     },
+    loaded: (subject) => forgetGuesses(deps.keys, keyOf(subject)),
   }
 }
+
+const keyOf = (subject: string) => `cards ${subject}`
 
 /** The network identifies callers of an open port. */
 function callerOf({ by, id, address }: Actor): string {

@@ -79,24 +79,26 @@ export async function redeemCard(
   const find = () => findCard(deps, { secret, target, operationId }, nowMs)
   const subject = sid === 0 ? `aid ${aid}` : `sid ${sid}`
   const card = await (deps.cardGuesses?.attempt({ actor, subject }, find) ?? find())
-  if (card.used_by === undefined && (await isLoadRefused(deps, card, target, options, nowMs))) {
+  const isNew = card.used_by === undefined
+  if (isNew && (await isLoadRefused(deps, card, target, options, nowMs))) {
     return REFUSED
   }
   const owner = { actor: plainActor(actor), aid, sid }
   const load: CardLoad = { ...owner, card: card._id, operationId, options }
-  const pending = card.used_by === undefined ? null : await findPending(deps, load)
+  const pending = isNew ? null : await findPending(deps, load)
   if (pending !== null) {
     await catalog.dispatcher.complete(pending)
     return redeemCard(deps, redemption)
   }
   const stored = await catalog.transaction('redeem a card', async (session) => {
-    if (card.used_by === undefined && !(await claim(deps, session, card, load))) {
-      return null
-    }
+    if (isNew && !(await claim(deps, session, card, load))) return null
     return enqueueOutbox(session, { ...entryOf(load), isHeld: true })
   })
   if (stored === null) return redeemCard(deps, redemption)
-  return catalog.dispatcher.perform(stored, () => loadClaimed(deps, load, stored))
+  const done = await catalog.dispatcher.perform(stored, () => loadClaimed(deps, load, stored))
+  // The card is loaded: a count that cannot be reset only delays later attempts.
+  if (isNew && done.details) await deps.cardGuesses?.loaded(subject).catch(() => undefined)
+  return done
 }
 
 function entryOf(payload: CardLoad): OutboxEntry & { payload: CardLoad } {

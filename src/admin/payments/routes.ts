@@ -71,6 +71,9 @@ function addList(routes: FastifyInstance, { gateways }: Payments): void {
   })
 }
 
+/** Processor time of a return or a notification, which customers and gateways send from few addresses. */
+const RETURN_MS = 10
+
 interface Referenced {
   Params: { reference: string }
 }
@@ -112,7 +115,7 @@ function addSandboxPage(routes: FastifyInstance, { gateways, tokens }: Payments)
 }
 
 function addReturn(routes: FastifyInstance, { tokens }: Payments): void {
-  const config = { access: 'public' } as const
+  const config = { access: 'public', loopMsMax: RETURN_MS } as const
   routes.get('/paymentgateways/OkPage', { config }, async (request, reply) => {
     const parameters = textsIn(queryParameters(request.url))
     try {
@@ -165,7 +168,7 @@ function sendResult(reply: FastifyReply, result: TokenizeResult): FastifyReply {
 
 function addNotifications(routes: FastifyInstance, { gateways, charges }: Payments): void {
   const url = '/paymentgateways/notify/:name'
-  const config = { access: 'public' } as const
+  const config = { access: 'public', loopMsMax: RETURN_MS } as const
   routes.post<{ Params: { name: string } }>(url, { config }, async (request) => {
     const gateway = await gateways.get(request.params.name)
     if (gateway === null) throw new RequestError(404, 'there is no such payment gateway')

@@ -42,14 +42,14 @@ async function findInvoice(catalog: Catalog, { aid, billrunKey, invoiceId }: Inv
   return found
 }
 
-/** As a new file. Rejects with `TemplateError`, `EInvoiceError` or `DocumentStoreError`. */
+/** Into an empty file that exists. Rejects with `TemplateError`, `EInvoiceError` or `DocumentStoreError`. */
 export async function writeDocument(
   source: InvoiceSource,
   format: DocumentFormat,
   templates: string,
   path: string,
 ): Promise<void> {
-  const fd = storing(path, () => openSync(path, 'wx', 0o600))
+  const fd = storing(path, () => openSync(path, 'r+'))
   try {
     const file = new FileOutput(fd)
     const output = { write: (piece: string | Uint8Array) => storing(path, () => file.write(piece)) }

@@ -19,7 +19,7 @@ export interface DocumentStore {
   /** For reading; null if the file has not been written. Throws `DocumentStoreError`. */
   open(name: DocumentName): Promise<FileHandle | null>
   /**
-   * Completely or not at all; replaces a file of the name. `make` creates a file of the path that
+   * Completely or not at all; replaces a file of the name. `make` fills the file of the path that
    * it gets, and its errors are passed on. Throws `DocumentStoreError`.
    */
   write(name: DocumentName, make: MakeFile): Promise<void>
@@ -51,6 +51,7 @@ export function createFolderStore(folder: string): DocumentStore {
       const draft = `${path}.${randomUUID()}.tmp`
       try {
         await storing('written', path, () => mkdir(dirname(path), { recursive: true, mode: 0o700 }))
+        await storing('written', draft, () => createEmpty(draft))
         await make(draft)
         await storing('written', path, () => rename(draft, path))
       } catch (error) {
@@ -66,11 +67,17 @@ export function createFolderStore(folder: string): DocumentStore {
   }
 }
 
+/** A cancelled thread may still open its file: it does not create one that is removed already. */
+async function createEmpty(path: string): Promise<void> {
+  await (await open(path, 'wx', 0o600)).close()
+}
+
 /** A file that exists until it is closed. Rejects with errors of `make`. */
 export async function temporaryFile(make: MakeFile): Promise<FileHandle> {
   const folder = await mkdtemp(join(tmpdir(), 'tollgate-document-'))
   try {
     const path = join(folder, 'document')
+    await createEmpty(path)
     await make(path)
     return await open(path)
   } finally {

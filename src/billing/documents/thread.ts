@@ -45,7 +45,11 @@ export async function makeInThread({
   path,
 }: DocumentThreadTask): Promise<DocumentFailure | null> {
   try {
-    opened ??= open()
+    opened ??= open().catch((error: unknown) => {
+      // MongoDB may be available for the next document.
+      opened = null
+      throw error
+    })
     await (await opened)(subject, format, path)
     return null
   } catch (error) {

@@ -130,7 +130,12 @@ async function send(
     attachments: [{ filename: fileName, content: bytes, contentType: mediaType }],
     id: `invoice-${invoiceId}`,
   }
-  await sendMail(config.mail, message)
+  try {
+    await sendMail(config.mail, message)
+  } finally {
+    // An e-mail that is given up has not read it to its end: its file would stay open.
+    bytes.destroy()
+  }
 }
 
 /** The reason of a failure names the invoice: it is what an operator finds in log and outbox. */

@@ -60,6 +60,8 @@ export const SecuritySchema = Type.Object(
          * until an operator unlocks the user.
          */
         failures_per_hour: integer(1, 1_000_000, 100),
+        /** Wrong secrets of prepaid cards of one caller per hour, over all subscribers. */
+        card_failures_per_hour: integer(1, 1_000_000, 1000),
       },
       closed,
     ),

@@ -16,6 +16,7 @@ const guesses: CardGuesses = {
       throw error
     }
   },
+  loaded: async () => undefined,
 }
 const api = useActionServer(
   [cards],
@@ -69,6 +70,7 @@ it('a lookup by a wrong secret counts as a guess, in each method that takes one'
     await api.ask('cards', { method, query, update: { status: 'active' } })
   }
   await api.ask('cards', { method: 'query', query: { batch_number: 7, serial_number: 1 } })
-  expect(attempt).toHaveBeenCalledTimes(3)
-  expect(wrong).toEqual([true, true, true])
+  await api.ask('cards', { method: 'query', query, page: 1 })
+  expect(attempt).toHaveBeenCalledTimes(4)
+  expect(wrong).toEqual([true, true, true, true])
 })

@@ -55,6 +55,23 @@ describe('the audit of refused authorisations', () => {
     expect(written.at(-1)).toEqual({ key: '(others)', name: '', reasons: { role: 4800 } })
   })
 
+  it('is written after its minute without a further refusal, also if the clock is late', async () => {
+    vi.useFakeTimers()
+    try {
+      const { denied, written, pass } = openAudit()
+      denied.note(READER, 'taxes/create', 'role')
+      pass(59_999)
+      await vi.advanceTimersByTimeAsync(60_000)
+      expect(written).toEqual([])
+      pass(1)
+      await vi.advanceTimersByTimeAsync(1)
+      expect(written).toHaveLength(1)
+      expect(vi.getTimerCount()).toBe(0)
+    } finally {
+      vi.useRealTimers()
+    }
+  })
+
   it('loses a minute that cannot be written, and says so', async () => {
     const { denied, audit, written } = openAudit()
     const tally = vi.spyOn(audit, 'tally').mockRejectedValueOnce(new Error('down'))

@@ -281,7 +281,7 @@ describe('guessed secrets', () => {
     return createCardGuesses({
       keys: openExpiringKeys(ledger.redis, 'guess-test'),
       settings: {
-        get: async ({ read }) => read({ lockout: { attempts: 3, failures_per_hour: 5 } }),
+        get: async ({ read }) => read({ lockout: { attempts: 3, card_failures_per_hour: 5 } }),
       },
       audit: createAudit(catalog),
       clock,
@@ -314,6 +314,23 @@ describe('guessed secrets', () => {
     expect(await guess(guesses(), SECRET, { id: '4' })).toEqual(WAIT)
     expect((await card())?.status).toBe('Active')
     expect(await guess(own, SECRET, { sid: 19, id: '4' })).toBe('loaded')
+  })
+
+  it('stay counted when an own card is loaded again, and not when a new one is', async () => {
+    await seedCard()
+    const own = guesses()
+    const wrong = (sid: number) => guess(own, '999999999999', { sid, id: `${sid}` })
+    const repeat = () => guess(own, SECRET, { id: 'again' })
+    expect(await repeat()).toBe('loaded')
+    expect([await wrong(SID), await wrong(SID)]).toEqual([WRONG, WRONG])
+    expect(await repeat()).toBe('loaded')
+    expect(await wrong(SID)).toEqual(WRONG)
+    expect(await repeat()).toEqual(WAIT)
+    await scene().catalog.cards.deleteMany({})
+    await seedCard()
+    expect([await wrong(19), await wrong(19)]).toEqual([WRONG, WRONG])
+    expect(await guess(own, SECRET, { sid: 19, id: 'new' })).toBe('loaded')
+    expect([await wrong(19), await wrong(19)]).toEqual([WRONG, WRONG])
   })
 
   it('of a caller are limited over all subscribers, counted and recorded', async () => {

@@ -13,6 +13,7 @@ import type { InvoiceSource } from '../../../src/billing/documents/source.ts'
 import { createFolderStore } from '../../../src/billing/documents/store.ts'
 import { viewOf } from '../../../src/billing/documents/view.ts'
 import type { BillrunDocument } from '../../../src/catalog/entities/bill.ts'
+import { ReadCancelledError } from '../../../src/catalog/errors.ts'
 import {
   bytesOf,
   dueOf,
@@ -95,6 +96,7 @@ describe('a document of many lines', () => {
 
   it('is written piece by piece, with the same bytes as in one piece', async () => {
     const path = join(folder(), 'document')
+    await writeFile(path, '')
     await writeDocument(source, 'json', '', path)
     const whole = `${JSON.stringify(jsonOf(viewOf(source)), null, 2)}\n`
     expect((await readFile(path, 'utf8')) === whole).toBe(true)
@@ -172,6 +174,18 @@ describe('files of documents', () => {
     const file = await store.open(name)
     expect(texts).toContain(await file?.readFile('utf8'))
     await file?.close()
+  })
+
+  it('leave nothing behind if a thread begins to write after it was given up', async () => {
+    const name = { aid: 17, billrunKey: '202405', invoiceId: 101, extension: 'json' }
+    let draft = ''
+    const write = createFolderStore(folder()).write(name, async (path) => {
+      draft = path
+      throw new ReadCancelledError('cancelled')
+    })
+    await expect(write).rejects.toThrow(ReadCancelledError)
+    await expect(writeDocument(SOURCE, 'json', '', draft)).rejects.toThrow(DocumentStoreError)
+    expect(await files()).toEqual([])
   })
 
   it('that cannot be written are refused with the path', async () => {

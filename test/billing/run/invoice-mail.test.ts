@@ -3,6 +3,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { type AddressInfo, createServer, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import type { Readable } from 'node:stream'
 import { afterEach, describe, expect, it } from 'vitest'
 import { type ConfirmDeps, confirmInvoices } from '../../../src/billing/run/confirm.ts'
 import { MAIL_KIND, mailHandler } from '../../../src/billing/run/invoice-mail.ts'
@@ -252,11 +253,12 @@ describe('a mail server that does not answer', () => {
   })
 })
 
-/** Answers each command byte by byte: no timeout of a socket ends it. */
+/** Greets, and then answers each command byte by byte: no timeout of a socket ends it. */
 async function startDrippingServer(): Promise<{ readonly url: string; close(): Promise<void> }> {
   const sockets = new Set<Socket>()
   const server = createServer((socket) => {
     sockets.add(socket)
+    socket.write('220 mail.example.org\r\n')
     const timer = setInterval(() => socket.write('2'), 20)
     socket.on('error', () => undefined).on('close', () => clearInterval(timer))
   })
@@ -277,12 +279,24 @@ describe('a mail server that answers byte by byte', () => {
     await cycle.addAccounts(1)
     await cycle.run()
     const env = { ...settings(server.url), TOLLGATE_MAIL_TIMEOUT_MS: '200' }
-    const deps = { ...cycle.deps(), ...using(loadConfig({ env })) }
+    const { config, documents } = using(loadConfig({ env }))
+    const opened: Readable[] = []
+    const watched = {
+      ...documents,
+      documentOf: async (...args: Parameters<typeof documents.documentOf>) => {
+        const file = await documents.documentOf(...args)
+        opened.push(file.bytes)
+        return file
+      },
+    }
+    const deps = { ...cycle.deps(), config, documents: watched }
     const catalog = cycle.catalog()
     const log = createLogger({ name: 'test', level: 'silent' })
     catalog.dispatcher.register({ [MAIL_KIND]: mailHandler(deps) }, log)
     await confirmInvoices(deps, { cycle: cycleOf(), invoices: null, actor: ACTOR })
     await expect.poll(outbox).toMatchObject([{ failures: 1 }])
+    expect(opened).not.toHaveLength(0)
+    expect(opened.filter(({ destroyed }) => !destroyed)).toEqual([])
     await server.close()
   })
 })
