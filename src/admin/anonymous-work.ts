@@ -2,12 +2,7 @@
  * Limits the processor time that one address without a session may cause: its requests wait in the
  * same event loop as those of operators.
  */
-import type {
-  FastifyContextConfig,
-  FastifyInstance,
-  FastifyReply,
-  FastifyRequest,
-} from 'fastify'
+import type { FastifyContextConfig, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { errorBody } from './client-errors.ts'
 import { networksOf } from './networks.ts'
 
@@ -78,7 +73,10 @@ export class AnonymousWork {
    */
   begin(
     address: string,
-    { poolMs = 0, loopMsMax = LOOP_MS_MAX }: Pick<FastifyContextConfig, 'poolMs' | 'loopMsMax'> = {},
+    {
+      poolMs = 0,
+      loopMsMax = LOOP_MS_MAX,
+    }: Pick<FastifyContextConfig, 'poolMs' | 'loopMsMax'> = {},
   ): number | End {
     const networks = networksOf(address)
     if (this.#accounts.size + networks.length > KEPT_MAX) this.#forget()

@@ -71,7 +71,7 @@ function addList(routes: FastifyInstance, { gateways }: Payments): void {
   })
 }
 
-/** Processor time of a return or a notification, which customers and gateways send from few addresses. */
+/** Charged for a return or a notification at most: gateways send them from few addresses. */
 const RETURN_MS = 10
 
 interface Referenced {

@@ -34,8 +34,8 @@ export type InvoiceName = Pick<InvoiceSource, 'aid' | 'billrunKey' | 'invoiceId'
 export type DocumentSubject = { readonly invoice: InvoiceName } | { readonly expected: Expectation }
 
 /**
- * Makes a document in the empty file of this path; `signal` cancels it. Rejects with `TemplateError`,
- * `EInvoiceError` or another `BillingError`, `CustomerSystemError`, `ReadCancelledError` or
+ * Makes a document in the empty file of this path; `signal` cancels it. Rejects with
+ * `TemplateError`, `EInvoiceError` or another `BillingError`, `CustomerSystemError`, `ReadCancelledError` or
  * `CatalogUnavailableError`.
  */
 export type MakeDocument = (

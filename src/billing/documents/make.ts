@@ -42,7 +42,7 @@ async function findInvoice(catalog: Catalog, { aid, billrunKey, invoiceId }: Inv
   return found
 }
 
-/** Into an empty file that exists. Rejects with `TemplateError`, `EInvoiceError` or `DocumentStoreError`. */
+/** Into an empty file. Rejects with `TemplateError`, `EInvoiceError` or `DocumentStoreError`. */
 export async function writeDocument(
   source: InvoiceSource,
   format: DocumentFormat,
