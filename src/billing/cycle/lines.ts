@@ -59,7 +59,7 @@ export interface ChargeLine {
   readonly corrects?: string
   /** Those of the line that it corrects; those in force if absent. */
   readonly taxes?: readonly TaxRule[]
-  /** Of the line that it corrects; that of `entity` if absent. */
+  /** That of the line that it corrects; that of `entity` if absent. */
   readonly rounding?: RoundingRules | null
   /** Not compared with written charges: replaces one with other taxes, or is of further days. */
   readonly isApart?: 'charged again' | 'extension'
@@ -94,7 +94,7 @@ export interface AdjustmentLine {
   readonly corrects?: string
   /** Those of the line that it corrects; those of its charge if absent. */
   readonly taxes?: readonly TaxRule[]
-  /** Of the line that it corrects; that of `entity`, or of its charge, if absent. */
+  /** That of the line that it corrects; that of `entity`, or of its charge, if absent. */
   readonly rounding?: RoundingRules | null
   /** The amount before a limit, the price of the line or `limit` of the discount, capped it. */
   readonly uncappedAmount?: Exact
