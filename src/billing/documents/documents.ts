@@ -35,8 +35,8 @@ export type DocumentSubject = { readonly invoice: InvoiceName } | { readonly exp
 
 /**
  * Makes a document in the empty file of this path; `signal` cancels it. Rejects with
- * `TemplateError`, `EInvoiceError` or another `BillingError`, `CustomerSystemError`, `ReadCancelledError` or
- * `CatalogUnavailableError`.
+ * `TemplateError`, `EInvoiceError` or another `BillingError`, `CustomerSystemError`,
+ * `ReadCancelledError` or `CatalogUnavailableError`.
  */
 export type MakeDocument = (
   subject: DocumentSubject,

@@ -55,7 +55,7 @@ describe('the audit of refused authorisations', () => {
     expect(written.at(-1)).toEqual({ key: '(others)', name: '', reasons: { role: 4800 } })
   })
 
-  it('is written after its minute without a further refusal, also if the clock is late', async () => {
+  it('is written after its minute without a further refusal, also by a late clock', async () => {
     vi.useFakeTimers()
     try {
       const { denied, written, pass } = openAudit()
