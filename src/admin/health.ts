@@ -53,9 +53,9 @@ export interface NodeHealth {
  * data is rebuilt; changes are `unfinished` until those of dead processes have been recovered;
  * `users` is `none`, and only present, while the existence of a user is not confirmed. `catalogue`
  * does not affect the status: `incomplete` if a charging process skips stored entities that it
- * cannot use, `unknown` if no process reports. `/health/catalogue` lists them. Neither does `customers`, which
- * is present in external customer mode: `unavailable` while a worker does not call the customer
- * system because its calls fail.
+ * cannot use, `unknown` if no process reports. `/health/catalogue` lists them. Neither does
+ * `customers`, which is present in external customer mode: `unavailable` while a worker does not
+ * call the customer system because its calls fail.
  */
 export function addHealth(server: FastifyInstance, options: HealthOptions): void {
   const { redis, access, catalogueAccess } = options
