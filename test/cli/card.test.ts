@@ -24,10 +24,14 @@ beforeEach(async () => {
   for (const path of [file, `${file}.part`]) rmSync(path, { force: true })
 })
 
-const create = (count: number, ...more: string[]) => [
-  ...['card', 'create', '--batch', '7', '--count', String(count), '--plan', 'LOAD'],
-  ...['--provider', 'ACME', '--to', '2030-01-01', '--output', file, ...more],
-]
+/** `changed`: other values of its options. */
+const create = (count: number, changed: Record<string, string> = {}) => {
+  const options = {
+    ...{ '--batch': '7', '--count': String(count), '--plan': 'LOAD', '--provider': 'ACME' },
+    ...{ '--to': '2030-01-01', '--output': file, ...changed },
+  }
+  return ['card', 'create', ...Object.entries(options).flat()]
+}
 
 interface Row {
   serial_number: string
@@ -49,7 +53,7 @@ async function expectSecrets(count: number): Promise<void> {
 
 describe('tollgate card', () => {
   it('creates, counts, activates and deletes cards', async () => {
-    expect(await product.run(...create(5, '--first-serial', '100'))).toEqual({
+    expect(await product.run(...create(5, { '--first-serial': '100' }))).toEqual({
       code: 0,
       stdout: `created 5 cards of batch 7; their secrets are in ${file}\n`,
       stderr: '',
@@ -85,7 +89,7 @@ describe('tollgate card', () => {
     ['--batch', '07', "--batch must be a positive integer, not '07'"],
     ['--to', 'soon', "--to must be a date, as in 2030-01-31 or ISO 8601, not 'soon'"],
   ])('refuses %s %s', async (name, value, text) => {
-    const refused = await product.run(...create(1, name, value))
+    const refused = await product.run(...create(1, { [name]: value }))
     expect(refused).toEqual({ code: 2, stdout: '', stderr: expect.stringContaining(text) })
     expect(existsSync(file)).toBe(false)
   })
@@ -100,7 +104,7 @@ describe('tollgate card', () => {
   })
 
   it('says why the stores refuse', async () => {
-    const noPlan = await product.run(...create(1, '--plan', 'NONE'))
+    const noPlan = await product.run(...create(1, { '--plan': 'NONE' }))
     expect(noPlan).toMatchObject({
       code: 1,
       stderr: 'tollgate: charging_plan_name: there is no charging plan NONE now\n',
@@ -121,7 +125,7 @@ describe('tollgate card', () => {
     expect(existsSync(file)).toBe(false)
     const again = await product.run(...create(COUNT))
     expect(again).toMatchObject({ code: 1, stderr: expect.stringContaining('--continue') })
-    expect(await product.run(...create(COUNT, '--continue'))).toMatchObject({
+    expect(await product.run(...create(COUNT), '--continue')).toMatchObject({
       code: 0,
       stderr: '',
     })

@@ -15,7 +15,7 @@ const LATER_MS = Date.UTC(2050, 0, 1)
 
 /** Runs with `secrets.key` set. */
 function run(...args: string[]): Promise<Ended> {
-  const file = tollgate.file('settings.yaml', `secrets: { key: '${KEY}' }\n`)
+  const file = tollgate.file('operator.yaml', `secrets: { key: '${KEY}' }\n`)
   return tollgate.run('client', ...args, '--config', file)
 }
 

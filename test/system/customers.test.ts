@@ -225,7 +225,7 @@ describe('with a customer system', () => {
       expect(message).toContain('Content-Type: application/pdf')
     }
     const bills = await api('bill', { action: 'get_balances', aids: '17,18,19' })
-    expect(bills).toMatchObject({ details: { 17: { total: '15.00' }, 19: { total: '15.00' } } })
+    expect(bills).toMatchObject({ details: { 17: { total: '18.00' }, 19: { total: '18.00' } } })
   })
 
   it('is not asked for subscribers that the cycle has brought, until a change', async () => {

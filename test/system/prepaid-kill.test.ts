@@ -9,6 +9,7 @@ import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { parse } from 'csv-parse/sync'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { writeStoredConfig } from '../../src/catalog/settings/stored-config.ts'
 import { insertEntity } from '../support/catalog/store.ts'
 import { PATIENT } from '../support/product/patience.ts'
 import { type Product, startProduct } from '../support/product/product.ts'
@@ -40,6 +41,9 @@ beforeAll(async () => {
   product = await startProduct({ appendfsync: 'always', environment })
   await withCatalog(product, async (catalog) => {
     await catalog.ensureIndexes()
+    // Each card is wrong for one of its two subscribers.
+    const patient = { lockout: { attempts: 100 } }
+    await writeStoredConfig(catalog, 'security', () => patient, { nowMs: Date.now(), by: 'test' })
     const from = '2020-01-01'
     await insertEntity(catalog, 'plans', { from })
     for (let sid = FIRST_SID; sid < FIRST_SID + SUBSCRIBERS; sid += 1) {

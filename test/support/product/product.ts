@@ -154,10 +154,10 @@ class RunningProduct implements Product {
   async #startRole(role: Role, attemptsLeft = PORT_ATTEMPTS): Promise<StartMessage> {
     const child = this.#spawnRole(role)
     this.#children.set(role, child)
-    const [message] = (await Promise.race([
-      once(child, 'message'),
-      once(child, 'exit').then(() => [{ type: 'failed', reason: 'it ended' }]),
-    ])) as [StartMessage]
+    const message = (await new Promise((resolve) => {
+      child.on('message', (sent: StartMessage) => sent.type !== 'alive' && resolve(sent))
+      child.once('exit', () => resolve({ type: 'failed', reason: 'it ended' }))
+    })) as StartMessage
     if (attemptsLeft === 0 || !this.#lacksPort(role, message)) return message
     await this.terminate(role)
     await pause(500)
