@@ -219,7 +219,7 @@ describe('what was moved', () => {
   it('new accounts get numbers above the kept ones', async () => {
     const update = { ...CUSTOMER, email: 'bob@example.org' }
     const { entity } = await ask('/billapi/accounts/create', { update })
-    expect((entity as { aid: number }).aid).toBe(31)
+    expect((entity as { aid: number }).aid).toBeGreaterThan(30)
   })
 
   it('a change keeps when the plan began', async () => {
