@@ -134,7 +134,7 @@ describe('a family', () => {
         in_group: 6,
         over_group: 1,
         aprice: 0.04,
-        final_charge: 0.04,
+        final_charge: 0.0468,
         arategroups: [{ name: 'MESSAGES', left: 0, total: 6 }],
       },
     ])
@@ -304,8 +304,8 @@ describe('a refund', () => {
     expect(await ask('event', 'refunded', 2, refund)).toMatchObject({ returnCode: -14 })
     expect(await moneyOf()).toBe(MONEY)
     expect(await linesOf('refunded', 2)).toMatchObject([
-      { usagev: 2, aprice: 0.08, final_charge: 0.08, payments: [{ cost: 0.08 }] },
-      { usagev: -2, aprice: -0.08, final_charge: -0.08, payments: [{ cost: -0.08 }] },
+      { usagev: 2, aprice: 0.08, final_charge: 0.0936, payments: [{ cost: 0.08 }] },
+      { usagev: -2, aprice: -0.08, final_charge: -0.0936, payments: [{ cost: -0.08 }] },
     ])
   })
 })
