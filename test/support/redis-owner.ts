@@ -51,7 +51,7 @@ export async function startRedisOwner(folder: string, dataDir: string): Promise<
 /** The files it uses of other modules: none that imports a package. */
 const OTHERS: Readonly<Record<string, readonly string[]>> = {
   '../runtime': ['clock.ts', 'file-modes.ts'],
-  '../config': ['environment.ts'],
+  '../config': ['environment.ts', 'tree.ts'],
 }
 
 function compile(folder: string): void {

@@ -60,8 +60,13 @@ function textOf(value: unknown): string {
 async function stored(): Promise<string> {
   const { catalog } = closed().stores
   const all = Object.entries(catalog).map(async ([name, each]) => {
-    const collection = each as { find?: () => { toArray(): Promise<unknown[]> } } | null
-    return typeof collection?.find === 'function' ? [name, await collection.find().toArray()] : []
+    const collection = each as {
+      find?: (filter: object) => { toArray(): Promise<unknown[]> }
+    } | null
+    // The control plane checks with this document whether MongoDB accepts writes.
+    const others = { _id: { $ne: 'writable' } }
+    if (typeof collection?.find !== 'function') return []
+    return [name, await collection.find(others).toArray()]
   })
   return JSON.stringify(await Promise.all(all))
 }
