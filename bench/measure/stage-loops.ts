@@ -1,5 +1,6 @@
 /** Stages of a request in separate loops, with the data of a typical update. */
 import { MessageChannel, receiveMessageOnPort } from 'node:worker_threads'
+import { present } from '../../src/domain/assert.ts'
 import { bucketOrder, emptyOwner, paysFor } from '../../src/domain/bucket.ts'
 import type { ChargeRequest } from '../../src/domain/charge-request.ts'
 import { packResult, unpackResult } from '../../src/domain/packed-outcomes.ts'
@@ -11,6 +12,7 @@ import { FOREVER_MS } from '../../src/domain/time.ts'
 import { packTask, unpackTask } from '../../src/domain/worker-protocol.ts'
 import { layOut } from '../../src/ledger/commit-layout.ts'
 import { createKeys } from '../../src/ledger/keys.ts'
+import { OwnerCache } from '../../src/workers/owner-cache.ts'
 import { CONTEXT, PLAIN } from '../dialects.ts'
 import { json, REQUESTED, USED } from '../generator/http-messages.ts'
 import { ownCpuMicros } from '../generator/phase-meter.ts'
@@ -51,6 +53,7 @@ export function loopCosts(isShort: boolean): StageCost[] {
     { name: 'decode', thread: 'main', micros: each(1, (at) => decoded(bodies[at] as Buffer)) },
     { name: 'hand over: pack, post', thread: 'main', micros: sent },
     { name: 'hand over: take, unpack', thread: 'worker', micros: taken },
+    { name: 'read owner and session', thread: 'worker', micros: each(1, cachedReads()) },
     { name: 'settle', thread: 'worker', micros: each(1, settling()) },
     {
       name: 'lay out the commit',
@@ -119,6 +122,22 @@ function decoded(body: Buffer): ChargeRequest {
   const read = PLAIN.codec.decode(body, CONTEXT)
   if (!read.ok || read.request === null) throw new Error('an update cannot be read')
   return read.request
+}
+
+/** The cached states of an update: the subscriber, the empty shared owner, one session. */
+function cachedReads(): () => void {
+  const cache = new OwnerCache(MESSAGES)
+  const [written] = commitOf(1, 1).owners
+  const { state, sessions } = present(written, 'owner of a commit')
+  const { sessionKey, session } = present(sessions[0], 'session of a commit')
+  const fence = { number: 0, dirty: false, changedMs: 0 }
+  const subscriber = cache.take({ state, fence, sessions: [session] }, [sessionKey])
+  const shared = cache.take({ state: emptyOwner(state.aid, 0), fence, sessions: [] }, [])
+  return () => {
+    shared.state()
+    subscriber.state()
+    subscriber.session(sessionKey)
+  }
 }
 
 /**

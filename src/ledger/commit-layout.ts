@@ -1,5 +1,5 @@
 /** Encodes a batch of commits as the keys and arguments of lua/commit.lua. */
-import { assert } from '../domain/assert.ts'
+import { assert, present } from '../domain/assert.ts'
 import type { OwnerState } from '../domain/bucket.ts'
 import type { BalanceEvent } from '../domain/events/event.ts'
 import type { Line, OperationLine } from '../domain/line.ts'
@@ -69,6 +69,8 @@ export interface AccountCommit {
   lines: Line[]
   /** Events that follow from the new states; none if absent. */
   events?: readonly BalanceEvent[]
+  /** Receives the packed states; absent if nobody needs them. */
+  packed?: PackedStates
   /**
    * Duration of the back-off hint that a conflict sets on the account: other workers receive BUSY
    * until it expires; 0 sets none. See `backoffHintMs`.
@@ -89,6 +91,50 @@ export function backoffHintMs(attempt: number, attemptsMax: number): number {
   if (attempt < 3 || attempt >= attemptsMax) return 0
   return Math.min(FIRST_HINT_MS * 2 ** (attempt - 3), HINT_MS_MAX)
 }
+
+/** A packed value within the arguments of a call; valid as long as they are. */
+export interface PackedValue {
+  bytes: Buffer
+  from: number
+  end: number
+}
+
+/**
+ * Where the arguments of the latest call contain the packed states of a commit: of each owner,
+ * followed by its sessions, then the shared one if it is written.
+ */
+export class PackedStates {
+  #bytes: Buffer = NO_BYTES
+  readonly #bounds: number[] = []
+  #read = 0
+  readonly #value: PackedValue = { bytes: NO_BYTES, from: 0, end: 0 }
+
+  /** A call may be repeated. */
+  clear(): void {
+    this.#bounds.length = 0
+  }
+
+  add(from: number, end: number): void {
+    this.#bounds.push(from, end)
+  }
+
+  complete(bytes: Buffer): void {
+    this.#bytes = bytes
+    this.#read = 0
+  }
+
+  /** The next value; valid until the next call of this method. */
+  next(): PackedValue {
+    const value = this.#value
+    value.bytes = this.#bytes
+    value.from = present(this.#bounds[this.#read], 'begin of a packed value')
+    value.end = present(this.#bounds[this.#read + 1], 'end of a packed value')
+    this.#read += 2
+    return value
+  }
+}
+
+const NO_BYTES = Buffer.alloc(0)
 
 export interface LayoutSettings {
   keys: LedgerKeys
@@ -117,7 +163,9 @@ export function layOut(
     writeAccount(commit, settings, table, writer)
     writer.closeLength(openedAt)
   }
-  return { keys: table.list, args: [epoch.text, writer.bytes()], accounts: batch.length }
+  const bytes = writer.bytes()
+  for (const { packed } of batch) packed?.complete(bytes)
+  return { keys: table.list, args: [epoch.text, bytes], accounts: batch.length }
 }
 
 /** Usual size of the packed commit of one account. */
@@ -161,6 +209,8 @@ function writeAccount(
 ): void {
   const { aid, owners, shared, registrations, operation, lines, events = NO_EVENTS } = commit
   const { keys } = settings
+  const { packed } = commit
+  packed?.clear()
   assert(owners.length > 0 || shared.state !== null, 'a commit writes a state')
   const indexWrites = countIndexWrites(owners)
   const operations = resultsOf(operation)
@@ -185,10 +235,11 @@ function writeAccount(
     writer.u16(registrations.length)
     writer.u16(hasRecord ? 1 : 0)
   }
-  for (const owner of owners) writeOwner(owner, aid, writer)
+  for (const owner of owners) writeOwner(owner, aid, writer, packed)
   if (shared.state !== null) {
     writer.text(`${aid}:0`)
-    writeOwnerBlock(writer, shared.state)
+    const from = writeOwnerBlock(writer, shared.state)
+    packed?.add(from, writer.length)
   }
   for (const result of operations) {
     writer.u16(table.index(keys.operation(aid, result.operationId)))
@@ -213,17 +264,24 @@ function resultsOf(operation: CommittedOperation | null): readonly OperationLine
   return operation === null ? [] : [operation.result, ...(operation.parts ?? [])]
 }
 
-function writeOwner({ state, fence, sessions }: OwnerCommit, aid: number, writer: Writer): void {
+function writeOwner(
+  { state, fence, sessions }: OwnerCommit,
+  aid: number,
+  writer: Writer,
+  packed: PackedStates | undefined,
+): void {
   const sid = String(state.sid)
   writer.f64(fence)
   writer.u16(sessions.length)
   writer.texts(String(aid), ':', sid)
   writer.texts(STATE_PREFIX, sid)
   writer.texts(FENCE_PREFIX, sid)
-  writeOwnerBlock(writer, state)
+  const from = writeOwnerBlock(writer, state)
+  packed?.add(from, writer.length)
   for (const { sessionKey, session } of sessions) {
     writer.texts(sid, ':', sessionKey)
-    writeSessionBlock(writer, session, sessionKey)
+    const sessionFrom = writeSessionBlock(writer, session, sessionKey)
+    packed?.add(sessionFrom, writer.length)
   }
 }
 

@@ -45,11 +45,12 @@ export function packOwner(owner: OwnerState): Buffer {
   return scratch.take()
 }
 
-/** Writes the length as u32, then the owner. */
-export function writeOwnerBlock(writer: Writer, owner: OwnerState): void {
+/** Writes the length as u32, then the owner. Returns the position of the owner. */
+export function writeOwnerBlock(writer: Writer, owner: OwnerState): number {
   const openedAt = writer.openLength()
   writeOwner(writer, owner)
   writer.closeLength(openedAt)
+  return openedAt
 }
 
 function writeOwner(writer: Writer, owner: OwnerState): void {

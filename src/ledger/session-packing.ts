@@ -41,11 +41,15 @@ const HAS_SEGMENT = 32
 const HAS_RESERVATION = 64
 const HAS_IDENTIFIER = 128
 
-/** Writes the length as u32, then the session. `sessionKey` is its key in the ledger (keys.ts). */
-export function writeSessionBlock(writer: Writer, session: Session, sessionKey: string): void {
+/**
+ * Writes the length as u32, then the session. `sessionKey` is its key in the ledger (keys.ts).
+ * Returns the position of the session.
+ */
+export function writeSessionBlock(writer: Writer, session: Session, sessionKey: string): number {
   const openedAt = writer.openLength()
   writeSession(writer, session, sessionKey)
   writer.closeLength(openedAt)
+  return openedAt
 }
 
 export function packSession(session: Session, sessionKey: string): Buffer {

@@ -35,6 +35,11 @@ export class Writer {
     this.#view = viewOf(this.#buffer)
   }
 
+  /** Number of written bytes. */
+  get length(): number {
+    return this.#length
+  }
+
   /** The written bytes; valid until the writer is used again. */
   bytes(): Buffer {
     return this.#buffer.subarray(0, this.#length)

@@ -8,13 +8,18 @@ import type { Reason } from '../domain/charge-outcome.ts'
 import type { BalanceEvent } from '../domain/events/event.ts'
 import type { Line } from '../domain/line.ts'
 import type { Session } from '../domain/session.ts'
-import type { AccountCommit, RegistrationCommit, SessionCommit } from '../ledger/commit-layout.ts'
+import {
+  type AccountCommit,
+  PackedStates,
+  type RegistrationCommit,
+  type SessionCommit,
+} from '../ledger/commit-layout.ts'
 import { formatLocation } from '../ledger/ledger.ts'
 import type { ChargeCommit, ChargeDecision, ChargeView } from '../rating/decision.ts'
 import type { CreditEvent } from '../store/session-events.ts'
 import type { CommitEvents } from './commit-events.ts'
 import type { Item } from './item.ts'
-import { type CachedOwner, keepSession } from './owner-cache.ts'
+import type { CachedOwner } from './owner-cache.ts'
 import type { CachedProfile } from './profiles.ts'
 import { registersSession } from './session-registrations.ts'
 import { SmallMap } from './small-map.ts'
@@ -52,6 +57,7 @@ export class AccountAttempt {
   readonly #shared: CachedOwner
   /** Null if there are no rules for events. */
   readonly #events: CommitEvents | null
+  readonly #sharedBefore: OwnerState
   #sharedState: OwnerState
   #accountFence = -1
   readonly #owners = new SmallMap<CachedOwner, WorkingOwner>()
@@ -64,7 +70,8 @@ export class AccountAttempt {
     this.#aid = aid
     this.#ttl = ttl
     this.#shared = shared
-    this.#sharedState = shared.state
+    this.#sharedBefore = shared.state()
+    this.#sharedState = this.#sharedBefore
     this.#events = events
   }
 
@@ -75,7 +82,7 @@ export class AccountAttempt {
     // Another subscriber's session of this id matters only to a request that opens one.
     const isVisible =
       latest !== undefined && (latest.sid === state.sid || registersSession(request))
-    const session = isVisible ? latest : (cached.sessions.get(sessionKey) ?? null)
+    const session = isVisible ? latest : cached.session(sessionKey)
     return { subscriber: state, account: this.#sharedState, session }
   }
 
@@ -107,7 +114,7 @@ export class AccountAttempt {
       this.#accountFence = profile.accountFence
     }
     if (commit.account !== null) this.#sharedState = commit.account
-    this.#addSession(item, owner, commit)
+    this.#addSession(item, owner, view.session, commit)
   }
 
   /** The item waits for its profile. Items after it are still decided. */
@@ -118,18 +125,24 @@ export class AccountAttempt {
   #ownerOf(cached: CachedOwner): WorkingOwner {
     let owner = this.#owners.get(cached)
     if (owner === undefined) {
-      const { state } = cached
-      owner = { cached, state, fence: -1, sessions: null }
+      owner = { cached, state: cached.state(), fence: -1, sessions: null }
       this.#owners.set(cached, owner)
     }
     return owner
   }
 
-  #addSession(item: Item, owner: WorkingOwner, { session, lines }: ChargeCommit): void {
+  #addSession(
+    item: Item,
+    owner: WorkingOwner,
+    viewed: Session | null,
+    { session, lines }: ChargeCommit,
+  ): void {
     const { sessionKey, request } = item
     const known = this.#sessions?.get(sessionKey)
     const isKnown = known !== undefined && known.session.sid === session.sid
-    const written = isKnown ? known : this.#begin(item, owner, session, known !== undefined)
+    const isTakenOver = known !== undefined && !isKnown
+    const before = isTakenOver ? owner.cached.session(sessionKey) : viewed
+    const written = isKnown ? known : this.#begin(item, owner, session, before, isTakenOver)
     written.session = session
     if (!isKnown && registersSession(request)) this.#register(item, written)
     for (const line of lines) {
@@ -146,14 +159,14 @@ export class AccountAttempt {
     { sessionKey }: Item,
     owner: WorkingOwner,
     session: Session,
+    before: Session | null,
     isTakenOver: boolean,
   ): SessionCommit {
     let written = isTakenOver
       ? owner.sessions?.find((earlier) => earlier.sessionKey === sessionKey)
       : undefined
     if (written === undefined) {
-      const before = owner.cached.sessions.get(sessionKey)?.state ?? null
-      written = { sessionKey, session, before }
+      written = { sessionKey, session, before: before?.state ?? null }
       if (owner.sessions === null) owner.sessions = [written]
       else owner.sessions.push(written)
     }
@@ -177,12 +190,12 @@ export class AccountAttempt {
     const owners: AccountCommit['owners'] = []
     for (const { cached, state, fence, sessions } of this.#owners.values) {
       if (sessions === null) continue
-      const next = withVersion(state, cached.state.version + 1)
+      const next = withVersion(state, cached.version + 1)
       owners.push({ state: next, fence, sessions })
     }
     if (owners.length === 0) return null
-    const expectedVersion = this.#shared.state.version
-    const state = isUnchanged(this.#shared.state, this.#sharedState)
+    const expectedVersion = this.#sharedBefore.version
+    const state = isUnchanged(this.#sharedBefore, this.#sharedState)
       ? null
       : withVersion(this.#sharedState, expectedVersion + 1)
     return {
@@ -198,6 +211,7 @@ export class AccountAttempt {
       // Lines of ended segments. The recorder reads those of open ones from the session.
       lines: this.#lines === null ? NO_LINES : this.#lines.values,
       events: this.#events === null ? NO_EVENTS : this.#stamped(this.#events),
+      packed: new PackedStates(),
       backoffHintMs,
     }
   }
@@ -205,7 +219,7 @@ export class AccountAttempt {
   #stamped(events: CommitEvents): BalanceEvent[] {
     const owners = this.#owners.values
     return events.stamped(
-      (sid) => 1 + (owners.find(({ state }) => state.sid === sid)?.cached.state.version ?? 0),
+      (sid) => 1 + (owners.find(({ state }) => state.sid === sid)?.cached.version ?? 0),
     )
   }
 
@@ -226,16 +240,19 @@ export class AccountAttempt {
   }
 
   /** Updates the cache after the commit succeeded. */
-  accept(commit: AccountCommit): void {
+  accept({ owners, shared, packed }: AccountCommit): void {
+    const states = present(packed, 'packed states')
     let at = 0
     for (const { cached, sessions: written } of this.#owners.values) {
       if (written === null) continue
-      const { state, sessions } = present(commit.owners[at], 'owner of a commit')
+      const { state, sessions } = present(owners[at], 'owner of a commit')
       at += 1
-      cached.state = state
-      for (const { sessionKey, session } of sessions) keepSession(cached, sessionKey, session)
+      cached.acceptState(state.version, states)
+      for (const { sessionKey, session } of sessions) {
+        cached.acceptSession(sessionKey, session, states)
+      }
     }
-    if (commit.shared.state !== null) this.#shared.state = commit.shared.state
+    if (shared.state !== null) this.#shared.acceptState(shared.state.version, states)
   }
 }
 

@@ -15,7 +15,7 @@ import { AccountAttempt, type DirectoryTtl } from './account-attempt.ts'
 import type { AccountBatch, AccountQueue, DecidedBatch } from './account-batch.ts'
 import { CommitEvents, type EventOptions } from './commit-events.ts'
 import { type Item, withinProfile } from './item.ts'
-import { type CachedOwner, type OwnerCache, trimSessions } from './owner-cache.ts'
+import type { CachedOwner, OwnerCache } from './owner-cache.ts'
 import { OwnerLoader } from './owner-loader.ts'
 import { dropPastDeadline } from './past-deadline.ts'
 import type { CachedProfile } from './profiles.ts'
@@ -385,7 +385,7 @@ export class BatchExecutor {
   #release(batch: AccountBatch): void {
     if (batch.isEnded) return
     batch.isEnded = true
-    for (const { owner } of batch.items) if (owner !== null) trimSessions(owner)
+    for (const { owner } of batch.items) owner?.trimSessions()
     const { account } = batch
     if (account.waiting.length === 0) {
       account.isBusy = false

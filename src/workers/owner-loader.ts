@@ -34,7 +34,7 @@ export class OwnerLoader {
     for (const item of batch.items) {
       const owner = ownerIn(account, item.sid)
       if (owner === undefined) return false
-      if (!isAssumedNew(item) && !owner.sessions.has(item.sessionKey)) return false
+      if (!isAssumedNew(item) && !owner.hasSession(item.sessionKey)) return false
       item.owner = owner
     }
     return true
@@ -118,7 +118,7 @@ export class OwnerLoader {
     for (const [sid, keys] of needed) {
       const owner = owners.get(aid, sid)
       const sessionKeys = [...keys]
-      if (owner === undefined || !sessionKeys.every((key) => owner.sessions.has(key))) {
+      if (owner === undefined || !sessionKeys.every((key) => owner.hasSession(key))) {
         queries.push({ aid, sid, sessionKeys })
       } else if (sid === 0) batch.shared = owner
       else for (const item of batch.items) if (item.sid === sid) item.owner = owner

@@ -154,7 +154,7 @@ export class RequestProfiles {
   /** The number of an owner's fence. A fence that was left dirty is raised first. */
   async #fenceOf(owner: CachedOwner | undefined, nowMs: number): Promise<number> {
     if (owner === undefined) return -1
-    const { aid, sid } = owner.state
+    const { aid, sid } = owner
     if (isAbandoned(owner, nowMs)) {
       owner.fence = await this.#options.ledger.raiseFence(aid, sid, false, nowMs)
     }

@@ -1,18 +1,21 @@
 import { describe, expect, it } from 'vitest'
 import { emptyOwner } from '../../src/domain/bucket.ts'
 import type { LoadedOwner } from '../../src/ledger/ledger.ts'
-import { OwnerCache } from '../../src/workers/owner-cache.ts'
+import { OwnerCache, SESSIONS_MAX } from '../../src/workers/owner-cache.ts'
+import { sessionOf } from '../support/ledger/fixture.ts'
 
 function loaded(aid: number, sid: number, version = 0): LoadedOwner {
   const fence = { number: 0, dirty: false, changedMs: 0 }
   return { state: { ...emptyOwner(aid, sid), version }, fence, sessions: [] }
 }
 
+const anOpenSession = () => sessionOf(11, 'a;1;2')
+
 describe('cached owners', () => {
   it('are found by account and subscriber, shared ones by 0', () => {
     const cache = new OwnerCache(100)
     for (const sid of [0, 11, 12, 13]) cache.take(loaded(1, sid), [])
-    for (const sid of [0, 11, 12, 13]) expect(cache.get(1, sid)?.state.sid).toBe(sid)
+    for (const sid of [0, 11, 12, 13]) expect(cache.get(1, sid)?.sid).toBe(sid)
     expect(cache.get(1, 14)).toBeUndefined()
     expect(cache.get(2, 11)).toBeUndefined()
   })
@@ -21,10 +24,10 @@ describe('cached owners', () => {
     const cache = new OwnerCache(100)
     const first = cache.take({ ...loaded(1, 11, 5), sessions: [null] }, ['a'])
     expect(cache.take({ ...loaded(1, 11, 5), sessions: [null] }, ['b'])).toBe(first)
-    expect([...first.sessions.keys()]).toEqual(['a', 'b'])
+    expect(['a', 'b', 'c'].map((key) => first.hasSession(key))).toEqual([true, true, false])
     const second = cache.take(loaded(1, 11, 6), [])
     expect(cache.get(1, 11)).toBe(second)
-    expect(second.sessions.size).toBe(0)
+    expect(second.sessionCount).toBe(0)
   })
 
   it.each([11, 12])('are dropped one by one: %d', (sid) => {
@@ -34,7 +37,7 @@ describe('cached owners', () => {
     expect(cache.get(1, sid)).toBeUndefined()
     expect(cache.get(1, 23 - sid)).toBeDefined()
     cache.take(loaded(1, sid, 3), [])
-    expect(cache.get(1, sid)?.state.version).toBe(3)
+    expect(cache.get(1, sid)?.version).toBe(3)
     cache.drop(1, 0)
     expect(cache.get(1, 0)).toBeUndefined()
   })
@@ -45,7 +48,7 @@ describe('cached owners', () => {
     cache.take(loaded(2, 21), [])
     for (let aid = 3; aid < 200; aid += 1) {
       cache.take(loaded(aid, aid * 10), [])
-      expect(cache.get(1, 11)?.state.aid).toBe(1)
+      expect(cache.get(1, 11)?.aid).toBe(1)
     }
     expect(cache.get(2, 21)).toBeUndefined()
     const kept = Array.from({ length: 200 }, (_, aid) => cache.get(aid, aid * 10) !== undefined)
@@ -68,5 +71,45 @@ describe('cached owners', () => {
     const kept = Array.from({ length: 25_000 }, (_, index) => cache.get(1, index + 1))
     expect(kept.filter((owner) => owner !== undefined).length).toBeLessThanOrEqual(10_001)
     expect(cache.get(1, 25_000)).toBeDefined()
+  })
+
+  it('stay readable for a batch that uses them when they are dropped or replaced', () => {
+    const cache = new OwnerCache(10)
+    const open = { ...anOpenSession(), aid: 1, sid: 11 }
+    const used = cache.take({ ...loaded(1, 11, 5), sessions: [open] }, ['a'])
+    const state = used.state()
+    cache.take(loaded(1, 11, 6), [])
+    cache.drop(1, 11)
+    // Owners that come later use the memory of both.
+    for (let aid = 2; aid < 500; aid += 1) {
+      cache.take({ ...loaded(aid, 11, aid), sessions: [{ ...open, aid }] }, ['b'])
+      cache.drop(aid, 11)
+      cache.take({ ...loaded(aid, 11, aid + 1), sessions: [{ ...open, aid }] }, ['b'])
+    }
+    expect(used.state()).toEqual(state)
+    expect(used.session('a')).toEqual(open)
+  })
+
+  it('keep their sessions when they are used again before they are evicted', () => {
+    const cache = new OwnerCache(10)
+    const open = anOpenSession()
+    for (let aid = 1; aid < 40; aid += 1) {
+      cache.take({ ...loaded(aid, 11, aid), sessions: [{ ...open, aid }] }, ['a'])
+      expect(cache.get(1, 11)?.session('a')).toEqual({ ...open, aid: 1, sid: 11 })
+    }
+  })
+
+  it('remember that a session is absent, and forget sessions beyond the maximum', () => {
+    const cache = new OwnerCache(10)
+    const owner = cache.take({ ...loaded(1, 11), sessions: [null, anOpenSession()] }, ['a', 'b'])
+    expect([owner.hasSession('a'), owner.session('a')]).toEqual([true, null])
+    cache.take({ ...loaded(1, 11), sessions: [null] }, ['b'])
+    expect([owner.hasSession('b'), owner.session('b')]).toEqual([true, null])
+    for (let index = 0; index < SESSIONS_MAX - 2; index += 1) owner.takeSession(`c${index}`, null)
+    owner.trimSessions()
+    expect(owner.sessionCount).toBe(SESSIONS_MAX)
+    owner.takeSession('d', anOpenSession())
+    owner.trimSessions()
+    expect([owner.sessionCount, owner.hasSession('a')]).toEqual([0, false])
   })
 })
