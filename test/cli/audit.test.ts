@@ -7,36 +7,26 @@ import type { Line } from '../../src/domain/line.ts'
 import { stateField } from '../../src/ledger/keys.ts'
 import { packOwner } from '../../src/ledger/owner-packing.ts'
 import { watchRecorderProgress } from '../../src/ledger/recorder-progress.ts'
-import { type Drain, startDrain } from '../../src/recorder/drain.ts'
+import type { Drain } from '../../src/recorder/drain.ts'
 import { writing } from '../support/ledger/fixture.ts'
 import {
   holdUnits,
   lineOf,
   loadOwner,
   NOW_MS,
-  QUICK_DRAIN,
   startTestStores,
   type TestStores,
   topUp,
   use,
 } from '../support/recorder/accounts.ts'
+import { SLOW_CLAIMS, startTestDrain } from '../support/recorder/test-drain.ts'
 
 let stores: TestStores
 let drain: Drain
 
-const startTestDrain = async (): Promise<Drain> =>
-  startDrain({
-    ledger: await stores.connect(),
-    catalog: stores.catalog,
-    ...QUICK_DRAIN,
-    blockMs: 20,
-    claimIdleMs: 1_000,
-    claimEveryMs: 500,
-  })
-
 beforeAll(async () => {
   stores = await startTestStores()
-  drain = await startTestDrain()
+  drain = await startTestDrain(stores, SLOW_CLAIMS)
   for (const aid of [1, 2, 3]) {
     await topUp(stores.ledger, aid, aid * 10, 1_000, `op-${aid}`)
     await use(stores.ledger, lineOf(aid, aid * 10, `line-${aid}`), 100)
@@ -199,7 +189,7 @@ describe('the audit finds', () => {
     const report = await audit(5)
     expect(report).toMatchObject({ ok: false, differences: [] })
     expect(report.notRecorded.sort()).toEqual([1, 2])
-    drain = await startTestDrain()
+    drain = await startTestDrain(stores, SLOW_CLAIMS)
     expect(await audit()).toMatchObject({ ok: true })
   })
 })

@@ -14,7 +14,7 @@ import { LedgerLostError } from '../../src/ledger/epochs.ts'
 import { lostPartitions } from '../../src/ledger/install.ts'
 import { unpackResult } from '../../src/ledger/record-packing.ts'
 import { watchRecorderProgress } from '../../src/ledger/recorder-progress.ts'
-import { type Drain, startDrain } from '../../src/recorder/drain.ts'
+import type { Drain } from '../../src/recorder/drain.ts'
 import { operation, owner, paid, usage } from '../support/cli/recorded-accounts.ts'
 import { bucketOf, contents, operationOf } from '../support/ledger/fixture.ts'
 import { TEST_EPOCH } from '../support/ledger.ts'
@@ -24,12 +24,12 @@ import {
   lineOf,
   loadOwner,
   NOW_MS,
-  QUICK_DRAIN,
   startTestStores,
   type TestStores,
   topUp,
   use,
 } from '../support/recorder/accounts.ts'
+import { startTestDrain } from '../support/recorder/test-drain.ts'
 import { waitUntil } from '../support/wait.ts'
 
 const { partitions, operationKeepMs } = LEDGER_SETTINGS
@@ -362,14 +362,7 @@ describe('with the recorder, a rebuild', () => {
   it('updates the projection without further commands, and the audit is clean', async () => {
     const { ledger, catalog } = stores
     await run()
-    drain = startDrain({
-      ledger: await stores.connect(),
-      catalog,
-      ...QUICK_DRAIN,
-      blockMs: 20,
-      claimIdleMs: 300,
-      claimEveryMs: 100,
-    })
+    drain = await startTestDrain(stores, { blockMs: 20, claimIdleMs: 300, claimEveryMs: 100 })
     const audit = () => auditStores({ ledger, catalog, recording: watchRecorderProgress(ledger) })
     for (const aid of [1, 2, 3, 4, 5]) {
       await topUp(ledger, aid, aid * 10, 1_000, `op-${aid}`)

@@ -5,23 +5,10 @@ import type { AccountEvidence, OwnerEvidence } from '../../src/cli/audit/evidenc
 import { explain } from '../../src/cli/audit/explain.ts'
 import { type OwnerPlan, planMend } from '../../src/cli/audit/mend-plan.ts'
 import { type Bucket, emptyOwner, type OwnerState } from '../../src/domain/bucket.ts'
-import { FOREVER_MS } from '../../src/domain/time.ts'
+import { bucketOf } from '../support/domain/owners.ts'
 
-const UNITS: Bucket = {
-  id: 1,
-  prepaidIncludeId: 2,
-  kind: 'units',
-  usaget: 'data',
-  priority: 50,
-  fromMs: 0,
-  toMs: FOREVER_MS,
-  limit: 0,
-  counter: '',
-  credited: 1_000,
-  spent: 100,
-  reserved: 50,
-  free: 850,
-}
+const AMOUNTS = { priority: 50, credited: 1_000, spent: 100, reserved: 50, free: 850 }
+const UNITS = bucketOf({ prepaidIncludeId: 2, ...AMOUNTS })
 const MONEY: Bucket = { ...UNITS, id: 2, prepaidIncludeId: 1, kind: 'totalCost', usaget: '' }
 
 function ownerOf(buckets: Bucket[], more: Partial<OwnerState> = {}): OwnerState {

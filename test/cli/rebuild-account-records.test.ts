@@ -14,6 +14,7 @@ import type { Bucket, OwnerState } from '../../src/domain/bucket.ts'
 import type { CreditedInclude } from '../../src/domain/credit.ts'
 import type { OperationLine } from '../../src/domain/line.ts'
 import type { Payment } from '../../src/domain/segment-parts.ts'
+import { paymentOf } from '../support/domain/requests.ts'
 import { bucketOf } from '../support/ledger/fixture.ts'
 import { lineOf, NOW_MS } from '../support/recorder/accounts.ts'
 
@@ -38,17 +39,7 @@ const owner = (sid: number, buckets: Bucket[]): OwnerState => ({
   buckets,
 })
 
-const paid = (more: Partial<Payment>): Payment => ({
-  owner: 0,
-  bucketId: 1,
-  prepaidIncludeId: 0,
-  kind: 'units',
-  amount: 1,
-  counter: COUNTER,
-  left: 0,
-  total: 0,
-  ...more,
-})
+const paid = (more: Partial<Payment>) => paymentOf({ counter: COUNTER, ...more })
 
 function restored(states: readonly OwnerState[], payments: Payment[], usedMs = NOW_MS) {
   const records = new AccountRecords(1, { operationsMs: 0, countersMs: NOW_MS - 63 * DAY_MS })

@@ -15,6 +15,7 @@ import {
   upward,
 } from '../support/domain/fraction.ts'
 import { propertyRuns } from '../support/domain/property-runs.ts'
+import { paymentOf } from '../support/domain/requests.ts'
 
 const TARIFF: Tariff = {
   tiers: [
@@ -69,17 +70,7 @@ function lineOf(more: Partial<Line>): Line {
   }
 }
 
-const paid = (more: Partial<Payment>): Payment => ({
-  owner: 0,
-  bucketId: 1,
-  prepaidIncludeId: 0,
-  kind: 'money',
-  amount: 1,
-  counter: '',
-  left: 0,
-  total: 0,
-  ...more,
-})
+const paid = (more: Partial<Payment>) => paymentOf({ kind: 'money', ...more })
 
 describe('a price', () => {
   it('consists of tiers and access, and is rounded once', () => {

@@ -2,20 +2,8 @@ import { describe, expect, it } from 'vitest'
 import { lineDocument, pricingFields } from '../../../src/catalog/records/line-document.ts'
 import { UNLIMITED_TOTAL } from '../../../src/domain/counters.ts'
 import type { Line } from '../../../src/domain/line.ts'
-import type { Payment } from '../../../src/domain/segment-parts.ts'
-import { UNLIMITED } from '../../../src/domain/tariff.ts'
-
-const paid = (more: Partial<Payment>): Payment => ({
-  owner: 0,
-  bucketId: 1,
-  prepaidIncludeId: 0,
-  kind: 'units',
-  amount: 1,
-  counter: '',
-  left: 0,
-  total: 0,
-  ...more,
-})
+import { paymentOf as paid } from '../../support/domain/requests.ts'
+import { tariffFrom } from '../../support/domain/tariffs.ts'
 
 const line: Line = {
   stamp: 's1',
@@ -46,12 +34,7 @@ const line: Line = {
   others: [],
   taxes: [],
   rounding: null,
-  tariff: {
-    tiers: [{ units: UNLIMITED, interval: 1_000_000, price: 600_000, ceil: true }],
-    access: 34_567,
-    extraDigits: 0,
-    terms: null,
-  },
+  tariff: tariffFrom('600000/1000000+34567'),
   carried: null,
   lapsedUnits: 4,
   lapsedMicros: 5,
