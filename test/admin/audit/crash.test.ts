@@ -103,42 +103,24 @@ async function rateOf(key: string): Promise<{ _id: ObjectId }> {
 }
 
 describe('a dead process leaves one record if its write is stored, after', () => {
-  it('an update', () =>
-    everyDeath(async (index) => {
-      const key = `UPDATE_${index}`
-      const { _id } = await rateOf(key)
-      const change = { target: { _id }, set: { description: 'next' } }
-      return {
-        act: ({ stores }) => act(stores, 'rates', 'update', change),
-        isDone: async () =>
-          (await open.catalog.rates.countDocuments({ _id, description: 'next' } as object)) === 1,
-        records: 1,
-      }
-    }))
+  const from = at('2026-03-01')
 
-  it('a closeandnew', () =>
+  it.each([
+    ['an update', 'update', { set: { description: 'next' } }, { description: 'next' }, 1, 1],
+    ['a closeandnew', 'closeandnew', { from }, {}, 2, 1],
+    ['a permanentchange', 'permanentchange', { set: { description: 'x' }, from }, {}, 2, 2],
+  ] as const)('%s', (_, action, change, stored, revisions, records) =>
     everyDeath(async (index) => {
-      const key = `CLOSE_${index}`
+      const key = `${action}_${index}`.toUpperCase()
       const { _id } = await rateOf(key)
-      const change = { target: { _id }, from: at('2026-03-01') }
+      const count = () => open.catalog.rates.countDocuments({ key, ...stored } as object)
       return {
-        act: ({ stores }) => act(stores, 'rates', 'closeandnew', change),
-        isDone: async () => (await open.catalog.rates.countDocuments({ key })) === 2,
-        records: 1,
+        act: ({ stores }) => act(stores, 'rates', action, { target: { _id }, ...change }),
+        isDone: async () => (await count()) === revisions,
+        records,
       }
-    }))
-
-  it('a permanentchange', () =>
-    everyDeath(async (index) => {
-      const key = `PERMANENT_${index}`
-      const { _id } = await rateOf(key)
-      const change = { target: { _id }, set: { description: 'x' }, from: at('2026-03-01') }
-      return {
-        act: ({ stores }) => act(stores, 'rates', 'permanentchange', change),
-        isDone: async () => (await open.catalog.rates.countDocuments({ key })) === 2,
-        records: 2,
-      }
-    }))
+    }),
+  )
 
   it('a create', () =>
     everyDeath(async (index) => {
@@ -159,31 +141,25 @@ describe('a dead process leaves one record if its write is stored, after', () =>
       await open.catalog.bills.insertOne({ _id, type: 'inv', aid, urt, due: 1, amount: 1 })
       return _id
     }
-    const write = { actor: ACTOR, additional: {}, operationId: null }
-    await everyDeath(async (index) => {
-      const _id = await bill(index)
-      const due_date = at('2026-02-01')
-      return {
-        act: async ({ stores }) =>
-          billActions(stores).write?.('update', {
-            ...write,
-            query: { _id },
-            update: { due_date },
-          }),
-        isDone: async () =>
-          (await open.catalog.bills.findOne({ _id }))?.due_date?.getTime() === due_date.getTime(),
-        records: 1,
-      }
-    })
-    await everyDeath(async (index) => {
-      const _id = await bill(index)
-      return {
-        act: async ({ stores }) =>
-          billActions(stores).write?.('delete', { ...write, query: { _id }, update: {} }),
-        isDone: async () => (await open.catalog.bills.findOne({ _id })) === null,
-        records: 1,
-      }
-    })
+    const due_date = at('2026-02-01')
+    for (const [action, update] of [
+      ['update', { due_date }],
+      ['delete', {}],
+    ] as const) {
+      await everyDeath(async (index) => {
+        const _id = await bill(index)
+        const write = { actor: ACTOR, additional: {}, operationId: null, query: { _id }, update }
+        return {
+          act: async ({ stores }) => billActions(stores).write?.(action, write),
+          isDone: async () => {
+            const stored = await open.catalog.bills.findOne({ _id })
+            if (action === 'delete') return stored === null
+            return stored?.due_date?.getTime() === due_date.getTime()
+          },
+          records: 1,
+        }
+      })
+    }
   })
 })
 

@@ -2,12 +2,12 @@ import { describe, expect, it } from 'vitest'
 import { checkCharges, checkNegative } from '../../../src/billing/cycle/checks.ts'
 import type { ChargeLine } from '../../../src/billing/cycle/lines.ts'
 import { Exact } from '../../../src/rating/line-tax.ts'
-import { date, offer, subscriber, wanted } from '../../support/billing/account-cycle.ts'
+import { date, offer, subscribed, wanted } from '../../support/billing/account-cycle.ts'
 
 const LINE = wanted({
   key: '202004',
   plans: [offer('PLAN', 100)],
-  subscribers: [subscriber('PLAN', { from: '2020-01-01' })],
+  subscribers: subscribed('PLAN', '2020-01-01'),
 })[0] as ChargeLine
 
 const check =

@@ -97,6 +97,11 @@ export function subscriber(
   }
 }
 
+/** One subscriber with a plan, since and until these days. */
+export const subscribed = (plan: string, from: string, to?: string) => [
+  subscriber(plan, to === undefined ? { from } : { from, to }),
+]
+
 export interface Given {
   readonly key: string
   readonly plans?: readonly StoredRevision[]
