@@ -1,6 +1,7 @@
 /** Debt of an account and of a subscriber, as an operator sees it in the running product. */
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { createProduct, type Product, type Started } from '../support/cli/product.ts'
+import { postJson } from '../support/post-json.ts'
 
 type Fields = Record<string, unknown>
 interface SubscriberRef {
@@ -28,11 +29,7 @@ beforeAll(async () => {
 afterAll(() => product.close())
 
 async function billapi(path: string, params: Fields): Promise<Fields & { details: unknown }> {
-  const answer = await fetch(`${tollgate.admin}/billapi/${path}`, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify(params),
-  })
+  const answer = await postJson(`${tollgate.admin}/billapi/${path}`, params)
   const found = (await answer.json()) as Fields & { details: unknown }
   expect(found, `${path}: ${JSON.stringify(found)}`).toMatchObject({ status: 1 })
   return found
@@ -49,16 +46,9 @@ async function createdSubscriber(): Promise<SubscriberRef> {
 }
 
 async function charge(session_id: string, request_num: number, more: Fields): Promise<Fields> {
-  const kind = request_num === 0 ? 'start_request' : 'release_request'
-  const body = JSON.stringify({
-    record_type: kind,
-    session_id,
-    request_num,
-    usaget: 'sms',
-    ...more,
-  })
-  const headers = { 'content-type': 'application/json' }
-  const answer = await fetch(`${tollgate.realtime}/realtime`, { method: 'POST', headers, body })
+  const record_type = request_num === 0 ? 'start_request' : 'release_request'
+  const body = { record_type, session_id, request_num, usaget: 'sms', ...more }
+  const answer = await postJson(`${tollgate.realtime}/realtime`, body)
   return (await answer.json()) as Fields
 }
 

@@ -12,6 +12,7 @@ import {
   type Started,
   shell,
 } from '../support/cli/product.ts'
+import { postJson } from '../support/post-json.ts'
 
 const MIB = 1024 * 1024
 
@@ -223,12 +224,9 @@ describe('a newcomer', () => {
   it('stops it with Ctrl-C: a request in progress is answered, no process remains', async () => {
     const all = tollgate.children()
     const charge = async (session_id: string) => {
-      const body = { record_type: 'start_request', session_id, request_num: 0, sid: 1001 }
-      const response = await fetch(`${tollgate.realtime}/realtime`, {
-        method: 'POST',
-        headers: { 'Content-Type': 'application/json' },
-        body: JSON.stringify({ ...body, usaget: 'data', usagev: 1 }),
-      })
+      const request = { record_type: 'start_request', session_id, request_num: 0, sid: 1001 }
+      const body = { ...request, usaget: 'data', usagev: 1 }
+      const response = await postJson(`${tollgate.realtime}/realtime`, body)
       return ((await response.json()) as { returnCode: number }).returnCode
     }
     const redis = pidOf('redis-server')
