@@ -3,14 +3,13 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { startMongoServer } from '@tollgate/embedded-mongo'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
-import { type Admin, startAdmin } from '../../src/admin/start.ts'
-import { loadConfig } from '../../src/config/load.ts'
+import type { Admin } from '../../src/admin/start.ts'
 import { beginEpoch } from '../../src/ledger/install.ts'
-import { systemClock } from '../../src/runtime/clock.ts'
 import type { CustomerSystemState } from '../../src/runtime/customer-metrics.ts'
 import { createLogger } from '../../src/runtime/log.ts'
 import { createMetrics } from '../../src/runtime/metrics.ts'
 import { publishSnapshot } from '../../src/store/metrics-exchange.ts'
+import { QUICK_RECORDER, startTestAdmin } from '../support/admin/test-admin.ts'
 import { TEST_EPOCH } from '../support/ledger.ts'
 import { fillStore } from '../support/mongo.ts'
 import { silent, startTestStores, type TestStores, topUp } from '../support/recorder/accounts.ts'
@@ -34,19 +33,8 @@ afterEach(async () => {
 })
 
 async function start(env: Record<string, string> = {}, log = silent) {
-  const config = loadConfig({
-    env: {
-      ...stores.environment,
-      TOLLGATE_MONGO_URL: proxy.url,
-      TOLLGATE_MONGO_TIMEOUT_MS: '300',
-      TOLLGATE_RECORDER_BLOCK_MS: '20',
-      TOLLGATE_ADMIN_PORT: '0',
-      TOLLGATE_ADMIN_OPEN_TO: 'loopback',
-      ...env,
-    },
-  })
-  const metrics = createMetrics({ node: 'test', role: 'admin' })
-  const admin = await startAdmin({ config, log, metrics, clock: systemClock })
+  const mongo = { TOLLGATE_MONGO_URL: proxy.url, TOLLGATE_MONGO_TIMEOUT_MS: '300' }
+  const admin = await startTestAdmin(stores, { ...mongo, ...QUICK_RECORDER, ...env }, { log })
   running.push(admin)
   const get = async (path: string, init?: RequestInit) => {
     const response = await fetch(`http://127.0.0.1:${admin.port}${path}`, init)
