@@ -17,24 +17,11 @@ import type { CreditedInclude } from '../../src/domain/credit.ts'
 import type { Line, OperationLine } from '../../src/domain/line.ts'
 import type { Payment } from '../../src/domain/segment-parts.ts'
 import type { Session } from '../../src/domain/session.ts'
+import { moneyOf } from '../support/domain/owners.ts'
 import { lineOf } from '../support/recorder/accounts.ts'
 
-const bucketOf = (more: Partial<Bucket> = {}): Bucket => ({
-  id: 1,
-  prepaidIncludeId: 1,
-  kind: 'totalCost',
-  usaget: '',
-  priority: 1,
-  fromMs: 0,
-  toMs: 1,
-  credited: 100,
-  spent: 60,
-  reserved: 10,
-  free: 30,
-  limit: 0,
-  counter: '',
-  ...more,
-})
+const bucketOf = (more: Partial<Bucket> = {}) =>
+  moneyOf(100, { priority: 1, toMs: 1, spent: 60, reserved: 10, free: 30, ...more })
 const ownerOf = (bucket: Partial<Bucket> = {}, more: Partial<OwnerState> = {}): OwnerState => ({
   ...emptyOwner(1, 11),
   version: 5,

@@ -14,6 +14,7 @@ import type { Bucket, OwnerState } from '../../src/domain/bucket.ts'
 import type { CreditedInclude } from '../../src/domain/credit.ts'
 import type { OperationLine } from '../../src/domain/line.ts'
 import type { Payment } from '../../src/domain/segment-parts.ts'
+import { owner as ownerOf } from '../support/cli/recorded-accounts.ts'
 import { paymentOf } from '../support/domain/requests.ts'
 import { bucketOf } from '../support/ledger/fixture.ts'
 import { lineOf, NOW_MS } from '../support/recorder/accounts.ts'
@@ -29,15 +30,7 @@ const group = (more: Partial<Bucket> = {}): Bucket => ({
   ...more,
 })
 
-const owner = (sid: number, buckets: Bucket[]): OwnerState => ({
-  aid: 1,
-  sid,
-  version: 5,
-  nextBucketId: 9,
-  owed: 0,
-  repaid: 0,
-  buckets,
-})
+const owner = (sid: number, buckets: Bucket[]) => ownerOf(sid, 5, buckets)
 
 const paid = (more: Partial<Payment>) => paymentOf({ counter: COUNTER, ...more })
 

@@ -14,6 +14,7 @@ import {
   times,
   upward,
 } from '../support/domain/fraction.ts'
+import { lineOf as plainLine } from '../support/domain/lines.ts'
 import { propertyRuns } from '../support/domain/property-runs.ts'
 import { paymentOf } from '../support/domain/requests.ts'
 
@@ -27,48 +28,11 @@ const TARIFF: Tariff = {
   terms: null,
 }
 
-function lineOf(more: Partial<Line>): Line {
-  return {
-    stamp: 's',
-    version: 1,
-    aid: 1,
-    sid: 7,
-    origin: 'gw',
-    sessionId: 'a',
-    ratingGroup: 1,
-    serviceIdentifier: '',
-    usaget: 'call',
-    calledNumber: '',
-    rateKey: 'T01',
-    plan: 'P',
-    cycle: '202612',
-    used: 0,
-    grouped: 0,
-    covered: 0,
-    priced: 0,
-    coveredMicros: 0,
-    charged: 0,
-    debt: 0,
-    accountDebt: 0,
-    hasGroups: false,
-    tariff: TARIFF,
-    access: true,
-    priceOf: 'BASE',
-    band: '',
-    carried: null,
-    others: [],
-    taxes: [],
-    rounding: null,
-    lapsedUnits: 0,
-    lapsedMicros: 0,
-    payments: [],
-    firstMs: 0,
-    lastMs: 0,
-    state: 'closed',
-    late: false,
-    ...more,
-  }
-}
+const lineOf = (more: Partial<Line>) =>
+  plainLine({
+    ...{ version: 1, usaget: 'call', rateKey: 'T01', plan: 'P', tariff: TARIFF },
+    ...{ access: true, state: 'closed', ...more },
+  })
 
 const paid = (more: Partial<Payment>) => paymentOf({ kind: 'money', ...more })
 

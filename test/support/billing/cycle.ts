@@ -46,7 +46,6 @@ export interface GivenCharge {
   amount?: number | string
   quantity?: number
   isUpfront?: boolean
-  isProrated?: boolean
   prorated?: [start: boolean, end: boolean]
   op?: ChargeLine['op']
   entity?: Fields

@@ -32,6 +32,7 @@ import {
 import { ProfileCache, type ProfileReader } from '../../../src/workers/profiles.ts'
 import type { CustomerReads } from '../../../src/workers/request-profiles.ts'
 import { RuleBook, type RuleSet } from '../../../src/workers/rule-book.ts'
+import { requestOf } from '../domain/requests.ts'
 import { tariffFrom } from '../domain/tariffs.ts'
 import { openTestLedger } from '../ledger.ts'
 import { profileOf as anyProfile } from '../rating/catalogue.ts'
@@ -354,22 +355,7 @@ export function request(
   services: ServiceRequest[],
   more: Partial<ChargeRequest> = {},
 ): ChargeRequest {
-  return {
-    kind,
-    origin: 'test',
-    sessionId: `session-${sid}`,
-    requestNumber,
-    stamp: '',
-    rules: '',
-    subscriberKey: 'sid',
-    subscriberValue: String(sid),
-    eventTimeMs: NOW_MS,
-    eventTimeGiven: false,
-    services,
-    wantBalances: false,
-    pretend: false,
-    refund: false,
-    fields: null,
-    ...more,
-  }
+  const named = { sessionId: `session-${sid}`, subscriberValue: String(sid) }
+  const at = { requestNumber, eventTimeMs: NOW_MS, eventTimeGiven: false }
+  return requestOf({ kind, ...named, ...at, services, ...more })
 }
