@@ -211,7 +211,7 @@ describe('periods of several months', () => {
     ['202504', '2020-01-01', '2025-03-02', 60],
     ['202505', '2020-01-01', '2025-03-02', 0],
   ])('in %s since %s until %s: %d', (key, from, to, amount) => {
-    const lines = charged({ key, plans: [yearly], subscribers: since(from, to) })
+    const lines = charged({ key, plans: [yearly], subscribers: subscribed('YEAR', from, to) })
     expect(total(lines)).toBeCloseTo(amount, 9)
   })
 
@@ -227,7 +227,7 @@ describe('periods of several months', () => {
   it('paid ahead are charged before they begin', () => {
     const plans = [{ ...yearly, upfront: true }]
     const of = (key: string, from: string) => {
-      const lines = charged({ key, plans, subscribers: since(from) })
+      const lines = charged({ key, plans, subscribers: subscribed('YEAR', from) })
       return lines.map(({ isUpfront, amount }) => [isUpfront, amount.toDecimalPlaces(9).toNumber()])
     }
     expect(of('202501', '2020-01-01')).toEqual([[true, 365]])
