@@ -28,6 +28,8 @@ function vat(...rates: readonly (readonly [string, string])[]): TaxContext {
 
 const RAISED = vat(['0.19', '2020-01-01'], ['0.25', '2024-02-10'])
 const MONTH = offer('PLAN', 100, { upfront: true })
+const yearly = (price: number) =>
+  offer('PLAN', price, { upfront: true, recurrence: { frequency: 12, start: 1 } })
 
 const TENTH = adjustment('TENTH', {
   ...ofPlan('PLAN'),
@@ -95,12 +97,7 @@ describe('a correction has the taxes of the line that it corrects', () => {
 
   it('of a year with a discount', () => {
     const taxation = vat(['0.25', '2020-01-01'], ['0.07', '2025-02-10'])
-    const YEAR = { upfront: true, recurrence: { frequency: 12, start: 1 } }
-    const given = {
-      taxation,
-      plans: [offer('PLAN', 1200, YEAR)],
-      discounts: [TENTH],
-    }
+    const given = { taxation, plans: [yearly(1200)], discounts: [TENTH] }
     const since = (to?: string) => ending(to, '2025-01-01')
     const before = run('202502', { ...given, subscribers: since() })
     expect(before.invoice.totals.after_vat).toBe(1350)
@@ -197,14 +194,9 @@ describe('an extension of what was paid ahead', () => {
   })
 
   it('of a year is a charge of its own for the runs after it', () => {
-    const YEAR = { upfront: true, recurrence: { frequency: 12, start: 1 } }
     const discounts = [TENTH]
-    const plans = [offer('PLAN', 366, YEAR)]
-    const given = (to: string) => ({
-      plans,
-      discounts,
-      subscribers: ending(to, '2024-01-01'),
-    })
+    const plans = [yearly(366)]
+    const given = (to: string) => ({ plans, discounts, subscribers: ending(to, '2024-01-01') })
     const first = run('202402', given('2024-02-16')).lines
     const extended = run('202403', { ...given('2024-05-01'), written: first })
     expect(corrections(extended)).toEqual([
@@ -228,6 +220,8 @@ describe('an extension of what was paid ahead', () => {
 })
 
 describe('a change of the tax alone', () => {
+  const settings = { correctTax: true }
+
   it('leaves what was paid ahead as it is, and is told', () => {
     const after = run('202403', { subscribers: ending(), written: charged() })
     expect(corrections(after)).toEqual([])
@@ -245,7 +239,6 @@ describe('a change of the tax alone', () => {
   })
 
   it('is corrected by the rate at the end of the supply, if the setting says so', () => {
-    const settings = { correctTax: true }
     const discounts = [TENTH]
     const written = charged({ discounts })
     const after = run('202403', { settings, discounts, subscribers: ending(), written })
@@ -259,7 +252,6 @@ describe('a change of the tax alone', () => {
   })
 
   it('of a part of the month is corrected for that part', () => {
-    const settings = { correctTax: true }
     const given = { settings, subscribers: ending('2024-02-16'), written: charged() }
     expect(corrections(run('202403', given))).toEqual([
       ['PLAN', Number(((125 * 15) / 29).toFixed(2)), [0.25]],
@@ -268,7 +260,6 @@ describe('a change of the tax alone', () => {
   })
 
   it('after the supply is none', () => {
-    const settings = { correctTax: true }
     const given = { settings, subscribers: ending('2024-02-06'), written: charged() }
     const after = run('202403', given)
     const left = Number(((-119 * 24) / 29).toFixed(2))
@@ -277,10 +268,8 @@ describe('a change of the tax alone', () => {
 
   it('of a year that ended early is corrected once', () => {
     const taxation = vat(['0.19', '2020-01-01'], ['0.25', '2024-06-01'])
-    const YEAR = { upfront: true, recurrence: { frequency: 12, start: 1 } }
-    const plans = [offer('PLAN', 366, YEAR)]
+    const plans = [yearly(366)]
     const since = (to: string) => ending(to, '2024-01-01')
-    const settings = { correctTax: true }
     const given = { taxation, plans, settings, subscribers: since('2024-07-01') }
     const { lines } = run('202402', given)
     const ended = run('202407', { ...given, written: lines })
@@ -295,12 +284,11 @@ describe('a change of the tax alone', () => {
 
   it('of a year is corrected when the year is over', () => {
     const taxation = vat(['0.19', '2020-01-01'], ['0.25', '2024-06-01'])
-    const YEAR = { upfront: true, recurrence: { frequency: 12, start: 1 } }
     const given = {
       taxation,
-      plans: [offer('PLAN', 1200, YEAR)],
+      plans: [yearly(1200)],
       subscribers: ending(undefined, '2024-01-01'),
-      settings: { correctTax: true },
+      settings,
     }
     const before = run('202402', given)
     const written = before.lines
