@@ -36,6 +36,10 @@ const lineOf = (more: Partial<Line>) =>
 
 const paid = (more: Partial<Payment>) => paymentOf({ kind: 'money', ...more })
 
+const tierOf = (tier: number, units: number, interval: number) => {
+  return { step: 'tier', tier, units, interval }
+}
+
 describe('a price', () => {
   it('consists of tiers and access, and is rounded once', () => {
     expect(explain(lineOf({ priced: 61, used: 61 }))).toEqual([
@@ -50,24 +54,8 @@ describe('a price', () => {
         amount: '0.301429',
         part: 'charge',
       },
-      {
-        step: 'tier',
-        tier: 1,
-        units: 60,
-        interval: 60,
-        intervals: '1',
-        price: '0.1',
-        amount: '0.1',
-      },
-      {
-        step: 'tier',
-        tier: 2,
-        units: 1,
-        interval: 7,
-        intervals: '1/7',
-        price: '0.01',
-        amount: '1/700',
-      },
+      { ...tierOf(1, 60, 60), intervals: '1', price: '0.1', amount: '0.1' },
+      { ...tierOf(2, 1, 7), intervals: '1/7', price: '0.01', amount: '1/700' },
       { step: 'access', amount: '0.2' },
       { step: 'rounding', mode: 'half-even', to: '0.000001', amount: '0.301429' },
     ])
@@ -80,15 +68,7 @@ describe('a price', () => {
     const [price, ...steps] = explain(lineOf({ priced: 6, tariff, priceOf: 'plan P', band: 'b' }))
     expect(price).toMatchObject({ method: 'volume', amount: '0.16', source: 'plan P', band: 'b' })
     expect(steps).toEqual([
-      {
-        step: 'tier',
-        tier: 1,
-        units: 6,
-        interval: 6,
-        intervals: '1',
-        price: '0.1',
-        amount: '0.1',
-      },
+      { ...tierOf(1, 6, 6), intervals: '1', price: '0.1', amount: '0.1' },
       { step: 'access', amount: '0.2' },
       { step: 'percentage', factor: '0.5', amount: '0.15' },
       { step: 'minimum', amount: '0.1534' },
