@@ -70,9 +70,13 @@ export async function openReport(stores: ReportStores, run: ReportRun): Promise<
       const rowsOf = (batch: Fields[]) => batch.map((each) => rowOf(each, columns, context))
       try {
         const { first, rows } = await repeated(begin, { ...catalog.patience, signal }, isAway)
-        if (first.done === true) return
-        yield rowsOf(first.value)
-        for await (const batch of rows) yield rowsOf(batch)
+        try {
+          for (let next = first; next.done !== true; next = await rows.next()) {
+            yield rowsOf(next.value)
+          }
+        } finally {
+          await rows.return(undefined)
+        }
       } catch (error) {
         throw refusalOf(error) ?? error
       }
