@@ -257,7 +257,7 @@ describe('while MongoDB is away', () => {
       await impatient.close(0)
     }
     const { imports } = stores.catalog
-    await imports.updateOne({ _id: 'away-3' }, { $set: { expires: new Date(0) } })
+    await imports.updateOne({ _id: 'away-3' }, { $set: { expires: new Date(0) } as object })
     expect(await (await importAll('away-3', admin)).json()).toMatchObject(ALL)
     await expectAllOnce()
   })
