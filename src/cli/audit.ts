@@ -65,7 +65,7 @@ export async function audit(shell: Shell, options: OptionValues): Promise<0 | 1>
     const stores = { ledger, catalog, recording: watchRecorderProgress(ledger) }
     const different: FoundAccount[] = []
     const { lookup } = accounts
-    const read = repeatingReads(catalog, patience)
+    const read = repeatingReads(catalog)
     const unread = new Unread()
     const books = await auditBooks(read, atOf(options, config.rating.timeZone), unread)
     const numbers = await auditNumbers(read)

@@ -31,7 +31,7 @@ export async function rebuildLedger(shell: Shell, options: OptionValues): Promis
   const { redis, catalog, close } = await connectStores(config, patience)
   try {
     const record = epochRecordOf(catalog)
-    const stores = { redis, catalog: repeatingReads(catalog, patience), record }
+    const stores = { redis, catalog: repeatingReads(catalog), record }
     const settings = { ...config.ledger, isDryRun, settleMs: SETTLE_MS }
     const nowMs = systemClock.nowMs()
     const rebuilt = await rebuild(stores, { ...settings, nowMs }, onAccount)

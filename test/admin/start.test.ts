@@ -269,3 +269,47 @@ describe('the port', () => {
     await expect(again).rejects.toThrow(`cannot listen on 127.0.0.1:${admin.port}: EADDRINUSE`)
   })
 })
+
+describe('a standing job that MongoDB interrupts', () => {
+  it.each([
+    ['cards', 'cards'],
+    ['autorenew', 'autorenew'],
+    ['payments', 'gatewaycharges'],
+    ['retention', 'audit'],
+  ] as const)('%s goes on by itself, and soon', async (kind, collection) => {
+    await stores.catalog.jobs.deleteMany({})
+    await stores.catalog.cards.deleteMany({})
+    let said = ''
+    const write = (line: string) => {
+      said += line
+    }
+    const log = createLogger({ name: 'test', level: 'info', destination: { write } })
+    await start({ TOLLGATE_JOBS_POLL_MS: '100', TOLLGATE_JOBS_RETRY_MS: '100' }, log)
+    const job = { kind, ...(collection === 'audit' && { subject: collection }) }
+    const found = () => stores.catalog.jobs.findOne(job)
+    await expect.poll(async () => (await found())?.state, { timeout: 20_000 }).toBe('waiting')
+    let isCut = false
+    proxy.cutBefore((request) => {
+      const isRead = request.includes('find\0') && request.includes(`\0${collection}\0`)
+      if (isCut || !isRead) return false
+      isCut = true
+      return true
+    })
+    await stores.catalog.cards.insertOne({ status: 'Idle', to: new Date(0) } as never)
+    const cutMs = Date.now()
+    await stores.catalog.jobs.updateOne(job, { $set: { due: new Date(0) } })
+    // The failure cannot be stored either.
+    const text = /"a job failed; it will be retried".*"cannot read the jobs that are due"/s
+    await expect.poll(() => said, { timeout: 20_000 }).toMatch(text)
+    await proxy.restore()
+    const done = async () => {
+      const { state, error, changed } = (await found()) ?? {}
+      return state === 'waiting' && error === '' && Number(changed) > cutMs
+    }
+    // Sooner than the lease of the job ends.
+    await expect.poll(done, { timeout: 30_000 }).toBe(true)
+    if (kind !== 'cards') return
+    expect((await found())?.counts).toEqual({ expired: 1 })
+    expect(await stores.catalog.audit.countDocuments({ type: 'expire' })).toBe(1)
+  })
+})

@@ -64,6 +64,21 @@ describe('a read of an audit that is not answered', () => {
     await expect(read.run('look', async () => null)).rejects.toBe(error)
   })
 
+  it('is given up when nobody waits for it any more', async () => {
+    const error = new CatalogUnavailableError('late')
+    const catalog = catalogOf(() => {
+      throw error
+    })
+    const abort = new AbortController()
+    // The pause is longer than any test.
+    const waiting = patienceOf(3_600_000, () => abort.abort())
+    const read = repeatingReads(catalog, {
+      ...{ ...waiting, pauseMs: 1_800_000 },
+      signal: abort.signal,
+    })
+    await expect(read.run('look', async () => null)).rejects.toBe(error)
+  })
+
   it('is not repeated for another reason', async () => {
     let calls = 0
     const catalog = catalogOf(() => {

@@ -3,9 +3,15 @@ import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { confirmInvoices } from '../../../src/billing/run/confirm.ts'
+import type { Catalog } from '../../../src/catalog/connection.ts'
+import { CatalogUnavailableError, EntityConflictError } from '../../../src/catalog/errors.ts'
+import { patienceOf } from '../../../src/catalog/patience.ts'
 import { exactAmount } from '../../../src/catalog/records/exact-amount.ts'
 import { changeStoredConfig } from '../../../src/catalog/settings/stored-config.ts'
-import { useCycle } from '../../support/billing/cycle-fixture.ts'
+import { ACTOR } from '../../support/billing/books.ts'
+import { cycleOf, useCycle } from '../../support/billing/cycle-fixture.ts'
+import { inlineDocuments } from '../../support/billing/invoices.ts'
 import { runReal, storeSeller } from '../../support/billing/real-cycle.ts'
 
 const cycle = useCycle()
@@ -40,6 +46,42 @@ describe('the bill of an invoice', () => {
     })
     expect(await dueOfBill()).toBeNull()
     expect((await invoice()).billed).toBeUndefined()
+  })
+})
+
+describe('a confirmation that MongoDB interrupts', () => {
+  const COUNT = 21
+  const patience = { ...patienceOf(60_000, () => undefined), pauseMs: 1 }
+
+  /** The first transaction, and the first of other operations, have no answer. */
+  function interrupted(when: 'before' | 'after', error: Error): Catalog {
+    const catalog = cycle.catalog()
+    const seen = new Set<string>()
+    const lost = async <T>(what: string, act: () => Promise<T>, thrown: Error): Promise<T> => {
+      if (seen.has(what)) return act()
+      seen.add(what)
+      if (when === 'after') await act()
+      throw thrown
+    }
+    const away = new CatalogUnavailableError('away')
+    const run: Catalog['run'] = (what, act) => lost(what, () => catalog.run(what, act), away)
+    const transaction: Catalog['transaction'] = (what, act) =>
+      lost(what, () => catalog.transaction(what, act), error)
+    return { ...catalog, run, transaction, patience }
+  }
+
+  it.each([
+    ['before', new CatalogUnavailableError('away')],
+    ['after', new CatalogUnavailableError('away')],
+    ['before', new EntityConflictError('lost to others')],
+  ] as const)('goes on, and counts each invoice once: %s it is stored', async (when, error) => {
+    await cycle.addAccounts(COUNT)
+    await cycle.run()
+    const own = { ...cycle.deps(), catalog: interrupted(when, error) }
+    const deps = { ...own, documents: inlineDocuments(own) }
+    const done = await confirmInvoices(deps, { cycle: cycleOf(), invoices: null, actor: ACTOR })
+    expect(done).toEqual({ confirmed: COUNT, not_for_bill: 0, refused: [] })
+    expect(await cycle.catalog().bills.countDocuments()).toBe(COUNT)
   })
 })
 
