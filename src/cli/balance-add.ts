@@ -4,6 +4,7 @@ import { balancesOf } from '../admin/balances/loads.ts'
 import { performAudited } from '../admin/balances/operation-audit.ts'
 import { entityStoresOf } from '../admin/entity-api.ts'
 import type { FollowUp } from '../admin/follow-ups.ts'
+import { type MoneyFormat, moneyFormat } from '../billing/currency.ts'
 import type { Config } from '../config/schema.ts'
 import type { PrepaidInclude } from '../domain/catalogue.ts'
 import { beginOfLoad } from '../domain/credit.ts'
@@ -42,7 +43,8 @@ export async function addBalance(shell: Shell, options: OptionValues): Promise<0
   const config = shell.config()
   const command = readCreditCommand(options, config)
   const line = await withStores(config, (stores) => addCredit(stores, config, command))
-  shell.print(options['json'] === true ? JSON.stringify(line) : lineText(line))
+  const money = moneyFormat(config.rating.currencyCode)
+  shell.print(options['json'] === true ? JSON.stringify(line) : lineText(line, money))
   return 0
 }
 
@@ -168,9 +170,10 @@ function amountOf(text: string, { kind }: PrepaidInclude): number {
   return amount
 }
 
-function lineText(line: OperationLine): string {
+function lineText(line: OperationLine, money: MoneyFormat): string {
   const { aid, sid, operationId, prepaidIncludeId, kind, amount, before, after, repaid } = line
-  const format = (value: number) => amountText(kind === 'units' ? 'units' : 'totalCost', value)
+  const bucketKind = kind === 'units' ? 'units' : 'totalCost'
+  const format = (value: number) => amountText(bucketKind, value, money)
   const whose = sid === 0 ? `account ${aid}` : `subscriber ${sid}`
   const debt = repaid > 0 ? `, ${format(repaid)} of it repaid debt` : ''
   const change = `${format(before)} -> ${format(after)}`

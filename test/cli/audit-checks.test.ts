@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { moneyFormat } from '../../src/billing/currency.ts'
 import { balanceDocument, debtBucket } from '../../src/catalog/records/balance-document.ts'
 import { balanceLineDocument } from '../../src/catalog/records/documents.ts'
 import { lineDocument } from '../../src/catalog/records/line-document.ts'
@@ -43,7 +44,9 @@ const ownerOf = (bucket: Partial<Bucket> = {}, more: Partial<OwnerState> = {}): 
   buckets: [bucketOf(bucket)],
   ...more,
 })
-const texts = (differences: ReturnType<typeof checkConserved>) => differences.map(differenceText)
+const GBP = moneyFormat(826)
+const texts = (differences: ReturnType<typeof checkConserved>) =>
+  differences.map((one) => differenceText(one, GBP))
 
 describe('the audit within the ledger', () => {
   it('accepts a bucket whose amounts add up', () => {
@@ -67,7 +70,7 @@ describe('the audit within the ledger', () => {
 
   it('reports debt that is repaid more than once', () => {
     expect(texts(checkConserved(ownerOf({}, { repaid: 21 })))).toEqual([
-      'account 1, subscriber 11: repaid, not more than owed: 20 expected, 21 found',
+      'account 1, subscriber 11: repaid, not more than owed: 0.00002 GBP expected, 0.000021 GBP found',
     ])
   })
 
@@ -211,7 +214,7 @@ describe('the audit of recorded lines', () => {
   it('reports lines that do not add up', () => {
     expect(texts(checkLines(ownerOf({ spent: 61 }, { owed: 21 }), sums().own))).toEqual([
       'account 1, subscriber 11, bucket 1: spent, as its lines say: 61 expected, 60 found',
-      'account 1, subscriber 11: debt incurred, as its lines say: 21 expected, 20 found',
+      'account 1, subscriber 11: debt incurred, as its lines say: 0.000021 GBP expected, 0.00002 GBP found',
     ])
     expect(texts(checkLines(ownerOf({ id: 2 }), sums().own))).toContain(
       'account 1, subscriber 11, bucket 1: spent by lines of a bucket that is not there: ' +

@@ -56,16 +56,19 @@ export class AccountBooks {
   readonly aid: number
   readonly cause: Cause
   readonly now: Date
+  /** Numeric code of the currency of all bills. */
+  readonly currencyCode: number
   readonly #bills = new Map<string, Bill>()
   readonly #changed = new Set<Bill>()
   readonly #postings: Posting[] = []
   readonly #totals: Record<keyof BooksTotals, Exact>
   #number: number
 
-  constructor({ aid, number, totals, bills }: StoredBooks, cause: Cause) {
+  constructor({ aid, number, totals, bills }: StoredBooks, cause: Cause, currencyCode: number) {
     this.aid = aid
     this.cause = cause
     this.now = new Date(cause.nowMs)
+    this.currencyCode = currencyCode
     this.#number = number
     this.#totals = { ...totals }
     for (const bill of bills) this.#bills.set(keyOf(refOf(bill)), copyOf(bill))
