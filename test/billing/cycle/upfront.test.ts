@@ -38,7 +38,13 @@ function stored(lines: readonly ChargeLine[]) {
 function run(given: Given) {
   const { cycle, written } = accountCycle(given)
   const due = wanted(given, 'due')
-  const corrections = { aid: 1, cycle, keepsZero: false, entityOf: () => ({}), money: moneyFormat(826) }
+  const corrections = {
+    aid: 1,
+    cycle,
+    keepsZero: false,
+    entityOf: () => ({}),
+    money: moneyFormat(826),
+  }
   return {
     corrections: correctedCharges(due, writtenFor(written, cycle).charges, corrections),
     ahead: wanted(given, 'ahead'),
