@@ -64,7 +64,7 @@ export function currencyName(numericCode: number): string | null {
 /** An amount in a text for people, such as `9.5 GBP`; `String` if there is no currency. */
 export type MoneyFormat = (amount: Exact | string | number) => string
 
-/** The only place where texts name the currency; invoices are in a language (documents/format.ts). */
+/** The only place where texts name the currency; invoices have a language (documents/format.ts). */
 export function moneyFormat(numericCode: number): MoneyFormat {
   const name = currencyName(numericCode)
   return name === null ? String : (amount) => `${amount} ${name}`

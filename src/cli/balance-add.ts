@@ -175,10 +175,10 @@ function lineText(line: OperationLine, money: MoneyFormat): string {
   const bucketKind = kind === 'units' ? 'units' : 'totalCost'
   const format = (value: number) => amountText(bucketKind, value, money)
   const whose = sid === 0 ? `account ${aid}` : `subscriber ${sid}`
-  const debt = repaid > 0 ? `, ${format(repaid)} of it repaid debt` : ''
+  const ofDebt = repaid > 0 ? `, ${format(repaid)} of it repaid debt` : ''
   const change = `${format(before)} -> ${format(after)}`
   return (
-    `${whose}, include ${prepaidIncludeId}: ${change} (${format(amount)}${debt}), ` +
+    `${whose}, include ${prepaidIncludeId}: ${change} (${format(amount)}${ofDebt}), ` +
     `operation ${operationId}`
   )
 }

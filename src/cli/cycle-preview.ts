@@ -162,8 +162,8 @@ function taxChangeText(
 ): string {
   const { charged, in_force: inForce, difference } = amounts
   return (
-    `tax of ${kind} ${name} has changed in cycle ${cycle}: subscriber ${sid} keeps ${money(charged)}, ` +
-    `by the tax in force ${money(inForce)} (${money(difference)})`
+    `tax of ${kind} ${name} has changed in cycle ${cycle}: subscriber ${sid} keeps ` +
+    `${money(charged)}, by the tax in force ${money(inForce)} (${money(difference)})`
   )
 }
 
@@ -173,6 +173,6 @@ function totalsText(totals: PreviewTotals, money: MoneyFormat): string {
     `accounts ${accounts}, invoices ${invoices}, with differences ${changed}, ` +
     `failed ${failed}\n` +
     `total ${money(total)}, stored ${money(stored)}, difference ${money(difference)}\n` +
-    `with changed prices ${more.price_changes}, not corrected ${more.not_returned}`
+    `with changed prices ${more.price_changes}, not corrected ${money(more.not_returned)}`
   )
 }

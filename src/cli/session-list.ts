@@ -56,8 +56,8 @@ export function reservationText({ services }: Session, money: MoneyFormat): stri
     const { ratingGroup, serviceIdentifier, usaget, reservation } = service
     const name = serviceIdentifier === '' ? ratingGroup : `${ratingGroup}/${serviceIdentifier}`
     const micros = reservedMicros(service)
-    const price = micros === 0 ? '' : ` (${money(decimalText(micros))} of money)`
-    return `${name}: ${reservation.units} ${usaget || 'units'}${price}`
+    const paid = micros === 0 ? '' : ` (${money(decimalText(micros))} of money)`
+    return `${name}: ${reservation.units} ${usaget || 'units'}${paid}`
   })
   return reservations.length === 0 ? 'nothing' : reservations.join(', ')
 }

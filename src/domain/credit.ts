@@ -4,6 +4,7 @@
  */
 import { type Bucket, copyOwner, debtOf, type OwnerState } from './bucket.ts'
 import type { PrepaidInclude } from './catalogue.ts'
+import { decimalText } from './money.ts'
 
 /** An operation that the current state of the balance does not allow. Nothing has changed. */
 export class BalanceRefusal extends Error {
@@ -86,8 +87,9 @@ export function credit(state: OwnerState, operation: Credit, nowMs: number): Cre
   const { amount, normalized } = decide(owner, bucket, operation)
   if (bucket.free + amount < 0 && amount < 0) {
     const { externalId } = operation.include
+    const text = (value: number) => (bucket.kind === 'units' ? value : decimalText(value))
     throw new InsufficientBalanceError(
-      `bucket ${externalId} has ${bucket.free} free, less than ${-amount}`,
+      `bucket ${externalId} has ${text(bucket.free)} free, less than ${text(-amount)}`,
     )
   }
   const repaid = operation.mode === 'set' ? 0 : repayable(owner, bucket, amount)

@@ -70,7 +70,8 @@ describe('the audit within the ledger', () => {
 
   it('reports debt that is repaid more than once', () => {
     expect(texts(checkConserved(ownerOf({}, { repaid: 21 })))).toEqual([
-      'account 1, subscriber 11: repaid, not more than owed: 0.00002 GBP expected, 0.000021 GBP found',
+      'account 1, subscriber 11: repaid, not more than owed: ' +
+        '0.00002 GBP expected, 0.000021 GBP found',
     ])
   })
 
@@ -106,7 +107,8 @@ describe('the audit within the ledger', () => {
     ])
     expect(checkHolds(ownerOf(), own)).toEqual([])
     expect(texts(checkHolds(ownerOf({ reserved: 9 }), shared))).toEqual([
-      'account 1, subscriber 11, bucket 1: reserved, as its sessions hold: 0 GBP expected, 0.000009 GBP found',
+      'account 1, subscriber 11, bucket 1: reserved, as its sessions hold: ' +
+        '0 GBP expected, 0.000009 GBP found',
       'account 1, subscriber 11, bucket 7: reserved in a bucket that is not there: ' +
         '5 expected, nothing found',
       'account 1, subscriber 11, bucket 8: reserved in a bucket that is not there: ' +
@@ -213,8 +215,10 @@ describe('the audit of recorded lines', () => {
 
   it('reports lines that do not add up', () => {
     expect(texts(checkLines(ownerOf({ spent: 61 }, { owed: 21 }), sums().own))).toEqual([
-      'account 1, subscriber 11, bucket 1: spent, as its lines say: 0.000061 GBP expected, 0.00006 GBP found',
-      'account 1, subscriber 11: debt incurred, as its lines say: 0.000021 GBP expected, 0.00002 GBP found',
+      'account 1, subscriber 11, bucket 1: spent, as its lines say: ' +
+        '0.000061 GBP expected, 0.00006 GBP found',
+      'account 1, subscriber 11: debt incurred, as its lines say: ' +
+        '0.000021 GBP expected, 0.00002 GBP found',
     ])
     expect(texts(checkLines(ownerOf({ id: 2 }), sums().own))).toContain(
       'account 1, subscriber 11, bucket 1: spent by lines of a bucket that is not there: ' +
@@ -247,7 +251,8 @@ describe('the audit of recorded lines', () => {
     expect(checkProjection(owner, [document, debt])).toEqual([])
     expect(texts(checkProjection(owner, [debt, { ...document, v: 6, free: 1 }]))).toEqual([
       'account 1, subscriber 11, bucket 1: version in the projection: 5 expected, 6 found',
-      'account 1, subscriber 11, bucket 1: free in the projection: 0.00003 GBP expected, 0.000001 GBP found',
+      'account 1, subscriber 11, bucket 1: free in the projection: ' +
+        '0.00003 GBP expected, 0.000001 GBP found',
     ])
     // A bucket whose amounts have not changed keeps its older version.
     expect(checkProjection(owner, [debt, { ...document, v: 4 }])).toEqual([])

@@ -1,5 +1,4 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { moneyFormat } from '../../src/billing/currency.ts'
 import { epochRecordOf } from '../../src/catalog/installation.ts'
 import { balanceDocument } from '../../src/catalog/records/balance-document.ts'
 import type { LineDocument } from '../../src/catalog/records/documents.ts'
@@ -16,7 +15,7 @@ import { lostPartitions } from '../../src/ledger/install.ts'
 import { unpackResult } from '../../src/ledger/record-packing.ts'
 import { watchRecorderProgress } from '../../src/ledger/recorder-progress.ts'
 import { type Drain, startDrain } from '../../src/recorder/drain.ts'
-import { operation, owner, paid, usage } from '../support/cli/recorded-accounts.ts'
+import { GBP, operation, owner, paid, usage } from '../support/cli/recorded-accounts.ts'
 import { bucketOf, contents, operationOf } from '../support/ledger/fixture.ts'
 import { TEST_EPOCH } from '../support/ledger.ts'
 import {
@@ -36,7 +35,6 @@ import { waitUntil } from '../support/wait.ts'
 const { partitions, operationKeepMs } = LEDGER_SETTINGS
 const SETTINGS = { ...LEDGER_SETTINGS, isDryRun: false, settleMs: 0, nowMs: NOW_MS }
 
-const GBP = moneyFormat(826)
 let stores: TestStores
 
 beforeAll(async () => {

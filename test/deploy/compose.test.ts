@@ -62,7 +62,7 @@ function interpolated(document: string): string {
 /** With the files of the image in their place here. */
 function here(environment: Record<string, string>): Record<string, string> {
   const { TOLLGATE_CONFIG: file = '' } = environment
-  return { ...environment, TOLLGATE_CONFIG: file.replace(/^\/app\/dist/, HOUSE) }
+  return { ...environment, TOLLGATE_CONFIG: file.replace(/^\/app\/dist\//, HOUSE) }
 }
 
 /** Bytes of `2g`, `512m` or, in Redis notation, `1gb`. */

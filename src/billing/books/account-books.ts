@@ -7,6 +7,7 @@ import type { Actor } from '../../catalog/actor.ts'
 import type { Exact } from '../../catalog/records/exact-amount.ts'
 import { allocate, type OpenPart } from '../allocate.ts'
 import { least, ZERO } from '../amount.ts'
+import { moneyFormat } from '../currency.ts'
 import {
   type Bill,
   type BillRef,
@@ -138,7 +139,8 @@ export class AccountBooks {
   link(debt: Bill, credit: Bill, amount: Exact): void {
     const most = least(openAmount(debt), openAmount(credit))
     if (amount.greaterThan(most) || amount.lessThanOrEqualTo(0)) {
-      throw new AssertionError({ message: `cannot cover ${keyOf(refOf(debt))} by ${amount}` })
+      const part = moneyFormat(this.currencyCode)(amount)
+      throw new AssertionError({ message: `cannot cover ${keyOf(refOf(debt))} by ${part}` })
     }
     const number = this.nextNumber
     const draft = coverPosting(debt, credit, amount, { number, date: this.now })

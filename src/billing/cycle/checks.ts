@@ -27,8 +27,8 @@ export function checkCharges(
   for (const line of lines) {
     const most = line.fullPrice.abs().times(line.quantity).times(factor).plus(ROUNDING)
     if (line.amount.abs().greaterThan(most)) {
-      const [amount, price] = [line.amount, line.fullPrice].map(money)
-      const reason = `the amount ${amount} is above the full price ${price} × ${line.quantity}`
+      const full = `the full price ${money(line.fullPrice)} × ${line.quantity}`
+      const reason = `the amount ${money(line.amount)} is above ${full}`
       throw new CycleError(aid, textOf(line), reason)
     }
     if (line.op === 'charge') {

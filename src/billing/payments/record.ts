@@ -61,8 +61,9 @@ function refuseWrittenOffRest({ aid, currencyCode }: AccountBooks, bill: Bill): 
   const rest = openAmount(bill)
   if (rest.isZero()) return
   const what = bill.due.lessThan(0) ? 'debt' : 'credit'
-  const amount = moneyFormat(currencyCode)(bill.amount)
+  const money = moneyFormat(currencyCode)
   throw new BillingError(
-    `Method write_off: amount ${amount} is bigger than the open ${what} of account ${aid}`,
+    `Method write_off: amount ${money(bill.amount)} is bigger than the open ${what} ` +
+      `of account ${aid}`,
   )
 }

@@ -56,14 +56,18 @@ function stepText(step: RatingStep, money: MoneyFormat): string {
     case 'earlier':
       return `    the ${step.units} units before, paid already: ${money(step.amount)}`
     default:
-      return `  paid by ${fundingSourceText(step)}: ${paidText(step, money)}`
+      return `  paid by ${fundingSourceText(step, money)}: ${paidText(step, money)}`
   }
 }
 
-function fundingSourceText(step: PaymentStep): string {
+function fundingSourceText(step: PaymentStep, money: MoneyFormat): string {
   const shared = step.owner === 'account' ? ' of the account' : ''
   if (step.step === 'group') {
-    return `group ${step.group} of ${step.holder}${shared} (${step.left} of ${step.total} left)`
+    const of = step.units === undefined ? money : String
+    const [left, total] = [step.left, step.total].map((each = '') =>
+      /\d/.test(each) ? of(each) : each,
+    )
+    return `group ${step.group} of ${step.holder}${shared} (${left} of ${total} left)`
   }
   if (step.step === 'bucket') return `bucket ${step.bucket} (include ${step.include})${shared}`
   return `${step.step}${shared}`

@@ -92,8 +92,8 @@ export function accountLines(account: RestoredAccount, money: MoneyFormat): stri
     const sid = state?.sid ?? losses[0]?.sid ?? 0
     for (const bucket of buckets) lines.push(...bucketLines(sid, bucket, money))
     if (debtAhead > 0) {
-      const debt = money(decimalText(debtAhead))
-      lines.push(`  ${ownerText(sid)}: lines have ${debt} more debt`)
+      const more = money(decimalText(debtAhead))
+      lines.push(`  ${ownerText(sid)}: lines have ${more} more debt`)
     }
     for (const loss of losses) lines.push(`  ${lossText(loss, money)}`)
   }

@@ -16,6 +16,7 @@ export const RULES: PaymentRules = {
   sources: [],
   userFields: ['clerk'],
   digits: 2,
+  money: String,
   dateOf(value) {
     const date = new Date(String(value))
     return Number.isNaN(date.getTime()) ? null : date
