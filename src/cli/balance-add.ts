@@ -7,7 +7,7 @@ import type { FollowUp } from '../admin/follow-ups.ts'
 import { type MoneyFormat, moneyFormat } from '../billing/currency.ts'
 import type { Config } from '../config/schema.ts'
 import type { PrepaidInclude } from '../domain/catalogue.ts'
-import { beginOfLoad } from '../domain/credit.ts'
+import { beginOfLoad, InsufficientBalanceError } from '../domain/credit.ts'
 import type { OperationLine } from '../domain/line.ts'
 import { microsFrom, parseDecimal, toScale } from '../domain/money.ts'
 import { FOREVER_MS, parseInstant } from '../domain/time.ts'
@@ -79,12 +79,15 @@ export async function addCredit(
     })
     return operations[0]
   } catch (error) {
-    throw withRetryAdvice(error, operationId)
+    throw commandErrorOf(error, operationId, moneyFormat(config.rating.currencyCode))
   }
 }
 
 /** The operation may have been executed before the outage: it must be repeated with the same id. */
-function withRetryAdvice(error: unknown, operationId: string): unknown {
+function commandErrorOf(error: unknown, operationId: string, money: MoneyFormat): unknown {
+  if (error instanceof InsufficientBalanceError) {
+    return new CommandError(error.textWith(money), { cause: error })
+  }
   if (!(error instanceof StoreDownError) || error instanceof LedgerLostError) return error
   const advice = `it may have been done: repeat it with --operation-id ${operationId}`
   return new CommandError(`${error.message}; ${advice}`, { cause: error })

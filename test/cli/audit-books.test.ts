@@ -47,7 +47,8 @@ afterAll(async () => {
   await product?.stop()
 })
 
-const audit = (...args: string[]) => tollgate(product, ['audit', ...args], { TOLLGATE_RATING_CURRENCY_CODE: '978' })
+const audit = (...args: string[]) =>
+  tollgate(product, ['audit', ...args], { TOLLGATE_RATING_CURRENCY_CODE: '978' })
 
 describe('tollgate audit --at', () => {
   it('compares the balances of that time, too', async () => {
@@ -86,7 +87,9 @@ describe('tollgate audit --at', () => {
       expect(await audit('--at', '2025-12-31')).toMatchObject({ code: 1 })
       const { code, stdout } = await audit('--at', BETWEEN)
       expect(code).toBe(1)
-      expect(stdout).toContain('balance at 2026-01-31T00:00:00.000Z: 100 EUR expected, 105 EUR found')
+      expect(stdout).toContain(
+        'balance at 2026-01-31T00:00:00.000Z: 100 EUR expected, 105 EUR found',
+      )
     } finally {
       await change(-5)
     }

@@ -118,7 +118,7 @@ describe('a newcomer', () => {
     [['--sid', '77', '--include', '1', '--amount', '1'], 1, 'there is no subscriber 77 now'],
     [['--sid', '1002', '--include', '3', '--amount', '1'], 1, 'shared by the account: use --aid 1'],
     [['--aid', '1', '--include', '1', '--amount', '1'], 1, 'belongs to subscribers: use --sid'],
-    [['--sid', '1002', '--include', '1', '--amount=-99'], 1, 'has 7.5 free, less than 99'],
+    [['--sid', '1002', '--include', '1', '--amount=-99'], 1, 'has 7.5 GBP free, less than 99 GBP'],
     [['--include', '1', '--amount', '1'], 2, 'give --sid for a subscriber, or --aid'],
   ])('learns why a balance cannot be changed: %j', async (args, code, reason) => {
     const ended = await product.run('balance', 'add', ...args)
