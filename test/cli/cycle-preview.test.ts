@@ -73,7 +73,7 @@ describe('tollgate cycle preview', () => {
     expect(documents[4]).toMatchObject({ changed: 3, difference: '60' })
     const text = await product.run('cycle', 'preview', '--key', KEY, '--aid', '2', '--assume', path)
     expect(text.stdout).toContain('account 2: 120 GBP, stored 100 GBP, difference 20 GBP\n')
-    expect(text.stdout).toContain('total 120, stored 100, difference 20')
+    expect(text.stdout).toContain('total 120 GBP, stored 100 GBP, difference 20 GBP')
   })
 
   it('shows the end of a subscriber and a changed plan', async () => {
