@@ -1,4 +1,5 @@
 /** `tollgate session release`: an operator ends a session. */
+import { moneyFormat } from '../billing/currency.ts'
 import type { Config } from '../config/schema.ts'
 import {
   askToEnd,
@@ -69,7 +70,8 @@ async function releaseNow(
   const { session, isPublished } = await ending.catch((error: unknown) => {
     throw withRetryAdvice(error)
   })
-  const done = `ended session ${nameOf(found)}; released: ${reservationText(session)}`
+  const released = reservationText(session, moneyFormat(config.rating.currencyCode))
+  const done = `ended session ${nameOf(found)}; released: ${released}`
   if (isPublished === null) return [done]
   return [
     done,

@@ -34,7 +34,8 @@ afterAll(async () => {
   await product?.stop()
 })
 
-const audit = (...args: string[]) => tollgate(product, ['audit', ...args])
+const audit = (...args: string[]) =>
+  tollgate(product, ['audit', ...args], { TOLLGATE_RATING_CURRENCY_CODE: '978' })
 
 describe('tollgate audit --at', () => {
   it('compares the balances of that time, too', async () => {
@@ -57,7 +58,7 @@ describe('tollgate audit --at', () => {
       const { code, stdout } = await audit('--at', BETWEEN)
       expect(code).toBe(1)
       expect(stdout).toContain(
-        'account 1: account: balance at 2026-01-31T00:00:00.000Z: 100 expected, 70 found\n' +
+        'account 1: account: balance at 2026-01-31T00:00:00.000Z: 100 EUR expected, 70 EUR found\n' +
           'the books do not agree\n',
       )
     } finally {
@@ -73,7 +74,9 @@ describe('tollgate audit --at', () => {
       expect(await audit('--at', '2025-12-31')).toMatchObject({ code: 1 })
       const { code, stdout } = await audit('--at', BETWEEN)
       expect(code).toBe(1)
-      expect(stdout).toContain('balance at 2026-01-31T00:00:00.000Z: 100 expected, 105 found')
+      expect(stdout).toContain(
+        'balance at 2026-01-31T00:00:00.000Z: 100 EUR expected, 105 EUR found',
+      )
     } finally {
       await change(-5)
     }

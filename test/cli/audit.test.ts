@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { moneyFormat } from '../../src/billing/currency.ts'
 import { checkAccount } from '../../src/cli/audit/account.ts'
 import { findAccounts } from '../../src/cli/audit/accounts.ts'
 import { differenceText } from '../../src/cli/audit/difference.ts'
@@ -21,6 +22,7 @@ import {
 } from '../support/recorder/accounts.ts'
 import { SLOW_CLAIMS, startTestDrain } from '../support/recorder/test-drain.ts'
 
+const GBP = moneyFormat(826)
 let stores: TestStores
 let drain: Drain
 
@@ -49,7 +51,7 @@ async function found(harm: () => Promise<unknown>, heal: () => Promise<unknown>)
   try {
     const report = await audit()
     expect(report.ok).toBe(false)
-    return [...report.differences.map(differenceText), ...report.damaged]
+    return [...report.differences.map((one) => differenceText(one, GBP)), ...report.damaged]
   } finally {
     await heal()
     expect(await audit()).toMatchObject({ ok: true })
@@ -84,7 +86,7 @@ it('reports when every unit is accounted for', async () => {
     notRecorded: [],
     damaged: [],
   })
-  expect(reportLines(report)).toEqual([
+  expect(reportLines(report, GBP)).toEqual([
     'accounts 3, owners 6, buckets 3, open sessions 6, lines 6',
     'every unit is accounted for',
   ])
@@ -164,7 +166,7 @@ describe('the audit finds', () => {
     const report = await audit(5)
     await client.del(stream)
     expect(report).toMatchObject({ ok: false, notRecorded: [2], differences: [] })
-    expect(reportLines(report)).toContain('account 2: its entries are not recorded yet')
+    expect(reportLines(report, GBP)).toContain('account 2: its entries are not recorded yet')
   })
 
   it('stream entries that no recorder processes, of an unknown account', async () => {

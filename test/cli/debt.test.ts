@@ -84,13 +84,13 @@ it('over-use of shared money is debt of the account, and its next top-ups repay 
     await outputOf('balance', 'show', '--sid', String(sharing.sid), '--json'),
   )
   expect(shown).toMatchObject({ debt: 0, shared_debt: 0.6, shared: [{ free: 0 }] })
-  expect(await outputOf('balance', 'show', '--aid', String(sharing.aid))).toContain('debt 0.6')
+  expect(await outputOf('balance', 'show', '--aid', String(sharing.aid))).toContain('debt 0.6 GBP')
   await expect.poll(() => metric('tollgate_debt{owner="account"}'), { timeout: 30_000 }).toBe(0.6)
   expect(await metric('tollgate_debtors{owner="account"}')).toBe(1)
   expect(await metric('tollgate_debt{owner="subscriber"}')).toBe(0)
 
   const add = ['--aid', String(sharing.aid), '--include', String(WALLET), '--amount', '0.1']
-  expect(await outputOf('balance', 'add', ...add)).toContain('0.1 of it repaid debt')
+  expect(await outputOf('balance', 'add', ...add)).toContain('0.1 GBP of it repaid debt')
   const { line } = await topUp(shared, -1)
   expect(line).toMatchObject({ repaid_micros: 500_000, balance_after: -0.5 })
   expect(await balancesOf({ aid: sharing.aid })).toMatchObject([{ free: 500_000, debt: 0 }])
@@ -109,7 +109,7 @@ it('debt of a subscriber outlives its balances, and its own top-ups repay it', a
   expect(await balancesOf({ sid: alone.sid })).toMatchObject([owed])
   const refused = await charge('c', 0, { sid: alone.sid, usagev: 1, balances: true })
   expect(refused).toMatchObject({ returnCode: -1, balances: [{ group: 'debt', debt: 0.6 }] })
-  expect(await outputOf('balance', 'show', '--sid', String(alone.sid))).toContain('debt 0.6')
+  expect(await outputOf('balance', 'show', '--sid', String(alone.sid))).toContain('debt 0.6 GBP')
   await expect
     .poll(() => metric('tollgate_debt{owner="subscriber"}'), { timeout: 30_000 })
     .toBe(0.6)

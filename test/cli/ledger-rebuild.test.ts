@@ -15,7 +15,7 @@ import { lostPartitions } from '../../src/ledger/install.ts'
 import { unpackResult } from '../../src/ledger/record-packing.ts'
 import { watchRecorderProgress } from '../../src/ledger/recorder-progress.ts'
 import type { Drain } from '../../src/recorder/drain.ts'
-import { operation, owner, paid, usage } from '../support/cli/recorded-accounts.ts'
+import { GBP, operation, owner, paid, usage } from '../support/cli/recorded-accounts.ts'
 import { bucketOf, contents, operationOf } from '../support/ledger/fixture.ts'
 import { TEST_EPOCH } from '../support/ledger.ts'
 import { useOpened } from '../support/opened.ts'
@@ -83,10 +83,10 @@ describe('a rebuild restores', () => {
       ),
     )
     expect(await restored(0)).toEqual(owner(0, 8 + VERSIONS_SKIPPED, [shared]))
-    expect(accountLines(account!)).toEqual([
+    expect(accountLines(account!, GBP)).toEqual([
       'account 1: owners 2, buckets 3, lines 0; ' +
-        'money credited 0.000107, spent 0.00003, free 0.000077 (0.00002 was reserved); ' +
-        'units credited 10, spent 0, free 10; debt 0.000005',
+        'money credited 0.000107 GBP, spent 0.00003 GBP, free 0.000077 GBP (0.00002 GBP was ' +
+        'reserved); units credited 10, spent 0, free 10; debt 0.000005 GBP',
     ])
   })
 
@@ -101,10 +101,10 @@ describe('a rebuild restores', () => {
     expect(state.buckets).toMatchObject([
       { credited: 140, spent: 61, reserved: 0, free: 79, toMs: 80, priority: 0 },
     ])
-    expect(accountLines(account!).slice(1)).toEqual([
+    expect(accountLines(account!, GBP).slice(1)).toEqual([
       '  subscriber 1, bucket 1: lines are ahead of its projection: ' +
-        'credited 0.00004, spent 0.000031 more',
-      '  subscriber 1: lines have 0.000008 more debt',
+        'credited 0.00004 GBP, spent 0.000031 GBP more',
+      '  subscriber 1: lines have 0.000008 GBP more debt',
     ])
   })
 
@@ -382,7 +382,7 @@ describe('with the recorder, a rebuild', () => {
     await expect(loadOwner(ledger, 2, 20)).rejects.toBeInstanceOf(LedgerLostError)
     expect(await run()).toHaveLength(5)
     expect((await loadOwner(ledger, 2, 20)).buckets).toMatchObject([{ spent: 100, free: 900 }])
-    expect((await audit()).differences.map(differenceText)).toEqual([
+    expect((await audit()).differences.map((one) => differenceText(one, GBP))).toEqual([
       'account 2, subscriber 20, bucket 1: spent, as its lines say: 100 expected, 60 found',
     ])
   })

@@ -13,7 +13,6 @@ import type { OutboxDocument } from '../../catalog/transactions/outbox-document.
 import type { Config } from '../../config/schema.ts'
 import type { Logger } from '../../runtime/log.ts'
 import type { BooksWriter } from '../books/store-books.ts'
-import { currencyDigits } from '../currency.ts'
 import type { Documents } from '../documents/documents.ts'
 import { storeInvoiceBill } from '../invoices/invoice-bill.ts'
 import { dueDatesOf } from './due-dates.ts'
@@ -256,7 +255,7 @@ class Batches {
     session: ClientSession,
     invoice: Open,
   ): Promise<Outcome> {
-    const { catalog, nowMs, currencyCode } = writer
+    const { catalog, nowMs } = writer
     const isForBill = invoice['allow_bill'] !== 0
     const confirmed = new Date(nowMs)
     const { timeZone: zone } = this.#deps.config.rating
@@ -285,7 +284,6 @@ class Batches {
         aid: invoice.aid,
         invoiceId: invoice.invoice_id,
         billrunKey: invoice.billrun_key,
-        currencyDigits: currencyDigits(currencyCode),
         ...due,
         fields: billFieldsOf(invoice),
       },

@@ -108,7 +108,7 @@ describe('a refund', () => {
     expect(await creditLeft(account * 10 + 5)).toEqual(['4', '0'])
     const tooMuch = world.charge(account, { mode: 'refund', amount: new Decimal(22) })
     await expect(tooMuch).rejects.toThrow(
-      `amount 22 is bigger than the credit of account ${account}`,
+      `amount 22 EUR is bigger than the credit of account ${account}`,
     )
     const selection = { excludeInvoices: [account * 10 + 5] }
     const many = { mode: 'refund', payMode: 'multiple_payments', selection } as const

@@ -92,7 +92,7 @@ describe('limits', () => {
     const found = adjust({ cycle, discounts: [daily({ limit: '45' })], lines })
     expect(amountsOf(found)).toEqual([-30, -15])
     expect(found[1]?.uncappedAmount?.toNumber()).toBe(-30)
-    expect(found[1]?.explain.notes).toContain('30 is reduced to what is left: 15')
+    expect(found[1]?.explain.notes).toContain('30 GBP is reduced to what is left: 15 GBP')
   })
 
   it('apply to conditional charges, which may be higher than the line', () => {

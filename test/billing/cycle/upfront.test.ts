@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { moneyFormat } from '../../../src/billing/currency.ts'
 import type { StoredRevision } from '../../../src/billing/cycle/input.ts'
 import type { ChargeLine } from '../../../src/billing/cycle/lines.ts'
 import { correctedCharges, differences } from '../../../src/billing/cycle/reconcile.ts'
@@ -38,7 +39,13 @@ function stored(lines: readonly ChargeLine[]) {
 function run(given: Given) {
   const { cycle, written } = accountCycle(given)
   const due = wanted(given, 'due')
-  const corrections = { aid: 1, cycle, keepsZero: false, entityOf: () => ({}) }
+  const corrections = {
+    aid: 1,
+    cycle,
+    keepsZero: false,
+    entityOf: () => ({}),
+    money: moneyFormat(826),
+  }
   return {
     corrections: correctedCharges(due, writtenFor(written, cycle).charges, corrections),
     ahead: wanted(given, 'ahead'),
@@ -161,9 +168,9 @@ describe('a plan paid ahead', () => {
     ])
     expect(after.corrections[0]).toMatchObject({ isUpfront: false })
     expect(after.corrections[0]?.explain.notes).toEqual([
-      'wanted 48.387096774194 for 2025-12-01 to 2025-12-16',
-      'the previous run charged 100 for 2025-12-01 to 2026-01-01',
-      'difference -51.612903225806',
+      'wanted 48.387096774194 GBP for 2025-12-01 to 2025-12-16',
+      'the previous run charged 100 GBP for 2025-12-01 to 2026-01-01',
+      'difference -51.612903225806 GBP',
     ])
     expect(after.ahead).toEqual([])
   })

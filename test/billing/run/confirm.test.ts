@@ -39,10 +39,11 @@ describe('the bill of an invoice', () => {
   it('is refused with parts of a yen', async () => {
     const { confirm } = await runReal(cycle, 100, { TOLLGATE_RATING_CURRENCY_CODE: '392' })
     const change = { $set: { 'totals.after_vat_rounded': 100.5 } } as never
+    const reason = 'invoice 101: 100.5 JPY is not an amount of the currency'
     await cycle.catalog().billrun.updateOne({ invoice_id: 101 }, change)
     expect(await confirm()).toMatchObject({
       confirmed: 0,
-      refused: [{ invoice_id: 101, reason: 'invoice 101: 100.5 is not an amount of the currency' }],
+      refused: [{ invoice_id: 101, reason }],
     })
     expect(await dueOfBill()).toBeNull()
     expect((await invoice()).billed).toBeUndefined()

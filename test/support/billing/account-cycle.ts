@@ -20,7 +20,7 @@ export const CALENDAR: BillingCalendar = { zone: 'Asia/Jerusalem', cycleDay: 1 }
 const AID = 1
 
 export const SETTINGS: CycleSettings = {
-  currencyDigits: 2,
+  currencyCode: 826,
   calendarMonthFractions: false,
   chargeIncludedServices: true,
   reconcileRequiresPreviousRun: false,

@@ -1,4 +1,5 @@
 /** Records of subscriber 1 of account 1, from which a lost ledger is rebuilt. */
+import { moneyFormat } from '../../../src/billing/currency.ts'
 import { balanceLineDocument } from '../../../src/catalog/records/documents.ts'
 import { lineDocument } from '../../../src/catalog/records/line-document.ts'
 import type { Bucket, OwnerState } from '../../../src/domain/bucket.ts'
@@ -8,6 +9,8 @@ import { FOREVER_MS } from '../../../src/domain/time.ts'
 import { paymentOf } from '../domain/requests.ts'
 import { operationOf } from '../ledger/fixture.ts'
 import { lineOf, NOW_MS } from '../recorder/accounts.ts'
+
+export const GBP = moneyFormat(826)
 
 export const owner = (sid: number, version: number, buckets: Bucket[], more = {}): OwnerState => ({
   aid: 1,
