@@ -3,7 +3,8 @@ import { describe, expect, it } from 'vitest'
 import { Terminal, WorkRate } from '../../src/runtime/terminal.ts'
 
 function opened(isTTY = false) {
-  const [stdout, stderr] = [new PassThrough(), Object.assign(new PassThrough(), { isTTY })]
+  const stream = () => Object.assign(new PassThrough(), { isTTY })
+  const [stdout, stderr] = [stream(), stream()]
   const terminal = new Terminal({ stdin: new PassThrough(), stdout, stderr })
   return { terminal, stdout, out: () => String(stdout.read()), err: () => String(stderr.read()) }
 }
@@ -16,6 +17,18 @@ describe('the terminal', () => {
     terminal.statusLine().show('\u001b[5m')
     expect(out()).toBe('name \\x1b]0;x\\x07\\x1b[2J\\x0d\\x9b31m\\x7f\ttab\nline\n')
     expect(err()).toBe('\\x1b[1A\n\\x1b[5m\n')
+  })
+
+  it.each([
+    [true, 'a,\\x1b[2J\n'],
+    [false, 'a,\u001b[2J\n'],
+  ])('writes rows as they are, except on a terminal: %s', async (isTTY, written) => {
+    const { terminal, out } = opened(isTTY)
+    async function* rows() {
+      yield 'a,\u001b[2J\n'
+    }
+    await terminal.printAll(rows())
+    expect(out()).toBe(written)
   })
 
   it('drops output without a reader', () => {
