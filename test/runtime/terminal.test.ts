@@ -1,5 +1,6 @@
 import { PassThrough } from 'node:stream'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
+import { Progress } from '../../src/cli/progress.ts'
 import { Terminal, WorkRate } from '../../src/runtime/terminal.ts'
 
 function opened(isTTY = false) {
@@ -53,6 +54,20 @@ describe('the progress of long work', () => {
 
   it('counts what was done before as no work of this command', () => {
     expect(new WorkRate(0, 900).text({ done: 950, total: 1000 }, 10_000)).toBe(', 5/s, 10 s left')
+  })
+
+  it('of a command names the time left if its end is known', () => {
+    vi.useFakeTimers()
+    try {
+      const { terminal, err } = opened()
+      const progress = new Progress(terminal, 'cards', 5_000)
+      progress.show(1_000)
+      vi.advanceTimersByTime(10_000)
+      progress.show(2_000)
+      expect(err()).toBe('2000 of 5000 cards, 100/s, 30 s left\n')
+    } finally {
+      vi.useRealTimers()
+    }
   })
 
   it('has a bar on a terminal only', () => {
