@@ -144,6 +144,22 @@ describe('the return of a hosted page', () => {
     await catalog.subscribers.insertMany(stored)
     expect(await (await fetch(url)).text()).toContain('ending in 4242 was saved')
   })
+
+  it('has the result of the first one, whatever the gateway says later', async () => {
+    const aid = await world.account()
+    await world.call('/api/cards', { aid, name: 'stripe' })
+    const found = await world.stores().catalog.tokenizations.findOne({ aid })
+    const query = new URLSearchParams({ name: 'stripe', reference: found?._id ?? '' })
+    const returned = async (more = '') =>
+      (await fetch(`${world.url}/paymentgateways/OkPage?${query}${more}`)).text()
+    stripe().session = 'open'
+    expect(await returned()).toContain('No card was entered yet')
+    const cancelled = await returned('&result=cancelled')
+    expect(cancelled).toContain('The card was not saved')
+    expect(await returned()).toBe(cancelled)
+    stripe().session = 'complete'
+    expect(await returned()).toBe(cancelled)
+  })
 })
 
 describe('/api/charge', () => {
