@@ -34,17 +34,43 @@ export function settleEarlier(
   effective: ServiceRequest,
   previous: ServiceSession,
 ): SettledUse {
-  const { segment } = previous
-  const hasExpired = states.session.state === 'expired'
-  const isSplit =
-    segment !== null &&
-    effective.used > 0 &&
-    !hasExpired &&
-    !isOfSegment(states, rates, effective, previous, segment)
-  const split = isSplit
-    ? settleShares(states, rates, effective, previous, segment)
-    : unsettled(previous, effective)
-  return settleBeforeGrant(states, rates, split)
+  const mayPass = effective.used > 0 && states.session.state !== 'expired'
+  const { owners } = states
+  const split = mayPass
+    ? passed(states, rates, effective, begun(states, rates, effective, previous))
+    : null
+  if (split === null) states.owners = owners
+  return settleBeforeGrant(states, rates, split ?? unsettled(previous, effective))
+}
+
+/**
+ * The service with a segment. Its first usage, without a grant, is since the last report of the
+ * session that is known, or since its start.
+ */
+function begun(
+  states: RequestStates,
+  rates: ServiceRates,
+  effective: ServiceRequest,
+  previous: ServiceSession,
+): ServiceSession {
+  const { kind, eventTimeMs } = rates.request
+  const { profile } = rates.context
+  if (previous.segment !== null || kind === 'event' || profile === null) return previous
+  const sinceMs = Math.max(states.lastReportMs(), profile.fromMs)
+  const rated = sinceMs < eventTimeMs ? rates.find(effective, sinceMs) : null
+  return rated === null ? previous : startedService(previous, states.open(rated), sinceMs)
+}
+
+/** Settles the parts before the boundaries; null if the usage passes none. */
+function passed(
+  states: RequestStates,
+  rates: ServiceRates,
+  effective: ServiceRequest,
+  service: ServiceSession,
+): SettledUse | null {
+  const { segment } = service
+  if (segment === null || isOfSegment(states, rates, effective, service, segment)) return null
+  return settleShares(states, rates, effective, service, segment)
 }
 
 /** Whether the usage passes no boundary, which is the ordinary case. */
@@ -62,21 +88,21 @@ function isOfSegment(
   return rated === null || continues(segment, rated, states.owners)
 }
 
-/** Splits usage at the boundaries, and settles all parts but the last one. */
+/** Splits usage at the boundaries, if any, and settles all parts but the last one. */
 function settleShares(
   states: RequestStates,
   rates: ServiceRates,
   effective: ServiceRequest,
   previous: ServiceSession,
   segment: Segment,
-): SettledUse {
+): SettledUse | null {
   const { eventTimeMs } = rates.request
   const boundaries = boundariesOf(effective, previous, segment, eventTimeMs, {
     rateAt: (atMs) => rates.find(effective, atMs),
     owners: states.owners,
     profile: rates.context.profile,
   })
-  if (boundaries.length === 0) return unsettled(previous, effective)
+  if (boundaries.length === 0) return null
   const shares = sharesOf(effective, previous, segment, boundaries, eventTimeMs)
   const split = unsettled(previous, effective)
   for (const [index, { next, fromMs }] of boundaries.entries()) {

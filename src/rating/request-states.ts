@@ -33,6 +33,8 @@ export class RequestStates {
   /** A copy, whose list of services is replaced and never changed in place. */
   readonly session: Session
   #lines: Line[] = []
+  /** The session before the request. */
+  readonly #before: Session
   readonly #request: ChargeRequest
   readonly #sessionKey: string
   readonly #context: ChargeContext
@@ -46,9 +48,20 @@ export class RequestStates {
     this.#subscriber = view.subscriber
     this.#account = view.account
     this.session = withServices(session, session.services)
+    this.#before = session
     this.#request = request
     this.#sessionKey = sessionKey
     this.#context = context
+  }
+
+  /** Time of the last known report before the request, or of the start of the session. */
+  lastReportMs(): number {
+    const { openedMs, services } = this.#before
+    let lastMs = openedMs
+    for (const { reportedMs, segment } of services) {
+      lastMs = Math.max(lastMs, reportedMs, segment?.lastMs ?? 0)
+    }
+    return lastMs
   }
 
   get lines(): Line[] {
