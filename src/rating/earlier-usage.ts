@@ -44,8 +44,8 @@ export function settleEarlier(
 }
 
 /**
- * The service with a segment. Its first usage, without a grant, is since the last report of the
- * session that is known, or since its start.
+ * The service with a segment. Its first usage, without a grant, is since its last report, or that
+ * of the session if it is new, or the start.
  */
 function begun(
   states: RequestStates,
@@ -55,8 +55,9 @@ function begun(
 ): ServiceSession {
   const { kind, eventTimeMs } = rates.request
   const { profile } = rates.context
-  if (previous.segment !== null || kind === 'event' || profile === null) return previous
-  const sinceMs = Math.max(states.lastReportMs(), profile.fromMs)
+  const { segment, reportedMs } = previous
+  if (segment !== null || kind === 'event' || profile === null) return previous
+  const sinceMs = Math.max(reportedMs > 0 ? reportedMs : states.lastReportMs(), profile.fromMs)
   const rated = sinceMs < eventTimeMs ? rates.find(effective, sinceMs) : null
   return rated === null ? previous : startedService(previous, states.open(rated), sinceMs)
 }

@@ -6,7 +6,7 @@ import type { ChargeRequest } from '../domain/charge-request.ts'
 import type { CounterOwners } from '../domain/counters.ts'
 import type { Line } from '../domain/line.ts'
 import { lineOf, serviceTagOf } from '../domain/lines.ts'
-import { appended, EMPTY_RESERVATION, usedAt } from '../domain/segment.ts'
+import { appended, beginOfUse, EMPTY_RESERVATION, usedAt } from '../domain/segment.ts'
 import {
   type SegmentStart,
   type ServiceSession,
@@ -128,7 +128,7 @@ export class RequestStates {
       isUnused,
     } = options
     const exact = this.#request.kind === 'event'
-    const usedMs = exact ? atMs : usedAt(atMs, segment?.firstMs ?? this.session.openedMs)
+    const usedMs = exact ? atMs : usedAt(atMs, beginOfUse(service, this.session))
     const begunMs = begunBy(atMs, this.#context)
     const reservedUnits = reservation.units
     const input = { usaget, used, requested, atMs, usedMs, begunMs, end, exact, reservedUnits }

@@ -167,6 +167,33 @@ describe('the first usage of a session without a grant', () => {
     ])
   })
 
+  it('is split there although the clock of the node shows another time', () => {
+    const call = sceneOf({ band })
+    const send = (kind: RequestKind, requestNumber: number, eventTimeMs: number, used: number) => {
+      const services = [serviceRequest({ usaget: 'call', used })]
+      call.send({ kind, requestNumber, sessionId: 's', eventTimeMs, services })
+    }
+    call.nowMs = noon + 24 * HOUR
+    send('start', 0, noon - 3 * HOUR, 0)
+    send('update', 1, noon - MINUTE, 0)
+    call.nowMs += MINUTE
+    send('release', 2, noon + MINUTE, 120)
+    expect(summary(call).map(([, name, , , price]) => [name, price])).toEqual([
+      ['band', 120],
+      ['', 60],
+    ])
+  })
+
+  it('without any time has the terms that begin, whatever the clock of the node shows', () => {
+    const call = sceneOf({})
+    call.nowMs = MIDNIGHT_MS + 24 * HOUR
+    for (const [requestNumber, kind] of (['start', 'release'] as const).entries()) {
+      const services = [serviceRequest({ usaget: 'call', used: 60 * requestNumber })]
+      call.send({ kind, requestNumber, sessionId: 's', eventTimeMs: MIDNIGHT_MS, services })
+    }
+    expect(summary(call)).toEqual([['202609', '', 0, 60, 60]])
+  })
+
   it('is divided as reported at the first edge', () => {
     const call = sceneOf({ band })
     report(call, 'start', noon - MINUTE)
