@@ -123,7 +123,7 @@ export function profileInstantOf(request: ChargeRequest, nowMs: number): number 
 function isReport({ kind, services }: ChargeRequest): boolean {
   if (kind !== 'release' && kind !== 'update') return false
   return services.every(({ requested, checksCredit, used, usedBefore, parts }) => {
-    const asks = kind === 'update' && (requested >= 0 || checksCredit)
+    const asks = kind === 'update' && (requested > 0 || checksCredit)
     return !asks && parts === null && (usedBefore < 0 || usedBefore >= used)
   })
 }

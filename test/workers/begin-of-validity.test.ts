@@ -90,7 +90,8 @@ it.each<[string, Partial<SubscriberProfile>[]]>([
   await scene().credit(1, MONEY, 1_000_000)
   const send = async (kind: 'start' | 'update' | 'release', number: number, used: number) => {
     const eventTimeMs = kind === 'start' ? NOW_MS - 60_000 : NOW_MS
-    const asked = request(kind, 1, number, [service(-1, used)], { eventTimeMs })
+    const units = kind === 'release' ? -1 : 0
+    const asked = request(kind, 1, number, [service(units, used)], { eventTimeMs })
     const [outcome] = await scene().charge(asked)
     return outcome?.services.map(({ reason }) => reason)
   }
