@@ -3,7 +3,7 @@
  * passes, and all of it if other terms or buckets apply to the grant that follows.
  */
 import type { Bucket } from '../domain/bucket.ts'
-import { type ServiceRequest, withVolumes } from '../domain/charge-request.ts'
+import { opensSession, type ServiceRequest, withVolumes } from '../domain/charge-request.ts'
 import type { CounterOwners } from '../domain/counters.ts'
 import {
   continuedService,
@@ -56,7 +56,7 @@ function begun(
   const { kind, eventTimeMs } = rates.request
   const { profile } = rates.context
   const { segment, reportedMs } = previous
-  if (segment !== null || kind === 'event' || profile === null) return previous
+  if (segment !== null || opensSession(kind) || profile === null) return previous
   const sinceMs = Math.max(reportedMs > 0 ? reportedMs : states.lastReportMs(), profile.fromMs)
   const rated = sinceMs < eventTimeMs ? rates.find(effective, sinceMs) : null
   return rated === null ? previous : startedService(previous, states.open(rated), sinceMs)
