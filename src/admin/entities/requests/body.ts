@@ -9,12 +9,7 @@ import { parseOrdered } from '../../../catalog/signature/ordered-json.ts'
 import { signatureParameter } from '../../../catalog/signature/signed-text.ts'
 import { ApiError, EntityRuleError, RequestError } from '../errors.ts'
 import { FormParameters } from './form-names.ts'
-import {
-  BODY_BYTES_MAX,
-  DEPTH_MAX,
-  type JsonLimits,
-  SMALL_BODY_BYTES_MAX,
-} from './json-limits.ts'
+import { BODY_BYTES_MAX, DEPTH_MAX, type JsonLimits, SMALL_BODY_BYTES_MAX } from './json-limits.ts'
 import { parseJson } from './json-text.ts'
 import { NO_FILES, type ReadParts, readParts, type UploadLimits } from './multipart.ts'
 import type { RawParameters, SentParameters } from './raw-parameters.ts'
@@ -52,8 +47,10 @@ export function registerBodies(server: FastifyInstance, bodyLimit = BODY_BYTES_M
     server.addContentTypeParser(
       type,
       { parseAs: 'buffer', bodyLimit },
-      async ({ routeOptions }: FastifyRequest, body: Buffer) =>
-        read(textOf(body), routeOptions.config.jsonLimits),
+      async (request: FastifyRequest, body: Buffer) => {
+        if (request.isUnidentified) await ownTurn()
+        return read(textOf(body), request.routeOptions.config.jsonLimits)
+      },
     )
   add('application/json', jsonBody)
   add('application/x-www-form-urlencoded', formOf)
@@ -63,6 +60,17 @@ export function registerBodies(server: FastifyInstance, bodyLimit = BODY_BYTES_M
     if (!request.isUnidentified || request.isMultipart()) return payload
     return boundedBody(payload, Number(request.headers['content-length']), reply)
   })
+}
+
+let lastTurn: Promise<void> = Promise.resolve()
+
+/**
+ * Bodies of unidentified callers are parsed in different turns of the event loop, so that others
+ * wait for one of them and not for all that have arrived.
+ */
+function ownTurn(): Promise<void> {
+  lastTurn = lastTurn.then(() => new Promise<void>((resolve) => setImmediate(resolve)))
+  return lastTurn
 }
 
 /**

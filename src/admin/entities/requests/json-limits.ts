@@ -133,7 +133,13 @@ export function inexactNumber(json: string): string | null {
 const codeOf = (character: string) => character.charCodeAt(0)
 const [QUOTE, BACKSLASH, COLON] = [codeOf('"'), codeOf('\\'), codeOf(':')]
 const [OBJECT, OBJECT_END, LIST, LIST_END] = [codeOf('{'), codeOf('}'), codeOf('['), codeOf(']')]
-const [ZERO, NINE, MINUS, PLUS, POINT] = [codeOf('0'), codeOf('9'), codeOf('-'), codeOf('+'), codeOf('.')]
+const [ZERO, NINE, MINUS, PLUS, POINT] = [
+  codeOf('0'),
+  codeOf('9'),
+  codeOf('-'),
+  codeOf('+'),
+  codeOf('.'),
+]
 
 const isExponent = (code: number) => code === codeOf('e') || code === codeOf('E')
 
