@@ -37,7 +37,7 @@ it('the error names the store that did not answer', async () => {
   }
 })
 
-/** What they need to come as far as the stores. */
+/** Arguments with which they come as far as the stores. */
 const GIVEN: Readonly<Record<string, readonly string[]>> = {
   quote: ['--sid', '1', '--usaget', 'call', '--usagev', '1'],
   'balance show': ['--sid', '1'],
