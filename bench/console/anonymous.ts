@@ -267,10 +267,10 @@ function resultOf(quietPhases: readonly Measured[], under: readonly Measured[]):
       },
     ],
     notes: [
-      'the attackers and the probes are on the same cores; the loop delay is the longest that the ' +
-        'admin process has seen, with what else runs on the cores',
-      'admin ms for each: processor time of all threads of the admin process, with the probes, by ' +
-        'answers to attackers',
+      'the attackers and the probes are on the same cores; the loop delay is the longest of the ' +
+        'admin process, with what else runs on the cores',
+      'admin ms for each: processor time of all threads of the admin process, with the probes, ' +
+        'by answers to attackers',
       ...(isVoid ? ['the loop was as late in quiet phases: the goals are VOID'] : []),
     ],
   }
