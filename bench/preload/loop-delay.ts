@@ -1,7 +1,7 @@
 /**
  * Loaded into the product before it starts (NODE_OPTIONS=--import): every thread of the charging
- * process writes the longest delay of its event loop, four times a second, to its own file in
- * BENCH_LOOP_DIR.
+ * process, or of the role BENCH_LOOP_ROLE, writes the longest delay of its event loop, four times a
+ * second, to its own file in BENCH_LOOP_DIR.
  */
 import { appendFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -10,8 +10,9 @@ import { isMainThread, threadId } from 'node:worker_threads'
 
 const NOTE_MS = 250
 const RESOLUTION_MS = 2
+const ROLE = process.env['BENCH_LOOP_ROLE'] ?? 'realtime'
 // Threads have a copy of the environment of the thread that started them, but not its arguments.
-if (isMainThread && !process.argv.includes('realtime')) process.env['BENCH_LOOP_DIR'] = ''
+if (isMainThread && !process.argv.includes(ROLE)) process.env['BENCH_LOOP_DIR'] = ''
 const folder = process.env['BENCH_LOOP_DIR'] ?? ''
 
 if (folder !== '') {

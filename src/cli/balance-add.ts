@@ -11,11 +11,9 @@ import { beginOfLoad, InsufficientBalanceError } from '../domain/credit.ts'
 import type { OperationLine } from '../domain/line.ts'
 import { microsFrom, parseDecimal, toScale } from '../domain/money.ts'
 import { FOREVER_MS, parseInstant } from '../domain/time.ts'
-import { LedgerLostError } from '../ledger/epochs.ts'
 import { loadOwners } from '../ledger/loading.ts'
 import { type CreditOperation, creditBucket } from '../ledger/operations.ts'
 import { createLogger } from '../runtime/log.ts'
-import { StoreDownError } from '../store/redis.ts'
 import { CommandError, UsageError } from './errors.ts'
 import { operator } from './operator.ts'
 import {
@@ -28,7 +26,7 @@ import {
 import { type OptionValues, optionalNumber, optionalText, requiredText } from './parse.ts'
 import { findInclude } from './seed.ts'
 import type { Shell } from './shell.ts'
-import { type Stores, withStores } from './stores.ts'
+import { type Stores, withOutcome, withStores } from './stores.ts'
 
 export interface CreditCommand {
   owner: OwnerSelector
@@ -79,18 +77,12 @@ export async function addCredit(
     })
     return operations[0]
   } catch (error) {
-    throw commandErrorOf(error, operationId, moneyFormat(config.rating.currencyCode))
+    if (error instanceof InsufficientBalanceError) {
+      const money = moneyFormat(config.rating.currencyCode)
+      throw new CommandError(error.textWith(money), { cause: error })
+    }
+    throw withOutcome(error, `done: repeat it with --operation-id ${operationId}`)
   }
-}
-
-/** The operation may have been executed before the outage: it must be repeated with the same id. */
-function commandErrorOf(error: unknown, operationId: string, money: MoneyFormat): unknown {
-  if (error instanceof InsufficientBalanceError) {
-    return new CommandError(error.textWith(money), { cause: error })
-  }
-  if (!(error instanceof StoreDownError) || error instanceof LedgerLostError) return error
-  const advice = `it may have been done: repeat it with --operation-id ${operationId}`
-  return new CommandError(`${error.message}; ${advice}`, { cause: error })
 }
 
 function readCreditCommand(options: OptionValues, config: Config): CreditCommand {

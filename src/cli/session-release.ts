@@ -8,16 +8,14 @@ import {
   SessionEndError,
   sessionToEnd,
 } from '../ledger/end-session.ts'
-import { LedgerLostError } from '../ledger/epochs.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import type { FoundSession } from '../ledger/open-sessions.ts'
-import { StoreDownError } from '../store/redis.ts'
 import { CommandError } from './errors.ts'
 import { recordByOperator } from './operator.ts'
 import { type OptionValues, optionalText } from './parse.ts'
 import { reservationText } from './session-list.ts'
 import type { Shell } from './shell.ts'
-import { LEDGER_LOST, withStores } from './stores.ts'
+import { LEDGER_LOST, withOutcome, withStores } from './stores.ts'
 
 /** Prints what was done. Throws `CommandError` if there is no such open session. */
 export async function release(shell: Shell, sessionId = '', options: OptionValues): Promise<0> {
@@ -68,7 +66,7 @@ async function releaseNow(
   const { commitAttemptsMax: attemptsMax, replayMs } = config.ledger
   const ending = endNow(ledger, found, { attemptsMax, replayMs }, nowMs)
   const { session, isPublished } = await ending.catch((error: unknown) => {
-    throw withRetryAdvice(error)
+    throw withOutcome(error, 'ended: repeat the command')
   })
   const released = reservationText(session, moneyFormat(config.rating.currencyCode))
   const done = `ended session ${nameOf(found)}; released: ${released}`
@@ -77,12 +75,6 @@ async function releaseNow(
     done,
     isPublished ? 'notified all nodes to end it there' : 'the nodes could not be notified',
   ]
-}
-
-function withRetryAdvice(error: unknown): unknown {
-  if (!(error instanceof StoreDownError) || error instanceof LedgerLostError) return error
-  const advice = 'it may have been ended: repeat the command'
-  return new CommandError(`${error.message}; ${advice}`, { cause: error })
 }
 
 function nameOf({ session }: FoundSession): string {

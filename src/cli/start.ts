@@ -206,12 +206,12 @@ function childOptions(
     onLine,
     startTimeoutMs: ROLE_START_TIMEOUT_MS,
     stopTimeoutMs,
-    silence: name === 'realtime' ? silenceOf(config, log) : undefined,
+    silence: silenceOf(config, name, log),
   }
 }
 
-function silenceOf({ realtime: { silenceMs: forMs } }: Config, log: Logger) {
-  const onKill = () => log.error({ silenceMs: forMs }, 'charging does not run and is killed')
+function silenceOf({ realtime: { silenceMs: forMs } }: Config, part: RoleStarted, log: Logger) {
+  const onKill = () => log.error({ part, silenceMs: forMs }, `${part} does not run and is killed`)
   return { forMs, onKill }
 }
 

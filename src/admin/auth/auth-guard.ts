@@ -19,6 +19,8 @@ declare module 'fastify' {
     caller: Caller | null
     /** Why the token of the request was rejected. */
     refusal: Error | null
+    /** Whether a caller is needed, and only the body can still identify one. */
+    isUnidentified: boolean
   }
 }
 
@@ -95,6 +97,7 @@ export function createAuthGuard(options: AuthGuardOptions): AuthGuard {
     install(server) {
       server.decorateRequest('caller', null)
       server.decorateRequest('refusal', null)
+      server.decorateRequest('isUnidentified', false)
       server.addHook('onRoute', ({ url, method, config }) => {
         if (config?.access !== undefined) return
         throw new RangeError(`${String(method)} ${url} has no access rule`)
@@ -103,6 +106,7 @@ export function createAuthGuard(options: AuthGuardOptions): AuthGuard {
         const access = request.routeOptions.config.access
         if (request.is404 || access === undefined || access === 'public') return
         await identify(options, request, reply)
+        request.isUnidentified = !isOpen && request.caller === null
         if (access !== 'asked') await admit(request, queryParameters(request.url), access)
       })
     },
