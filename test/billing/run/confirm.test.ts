@@ -9,6 +9,7 @@ import { CatalogUnavailableError, EntityConflictError } from '../../../src/catal
 import { patienceOf } from '../../../src/catalog/patience.ts'
 import { exactAmount } from '../../../src/catalog/records/exact-amount.ts'
 import { changeStoredConfig } from '../../../src/catalog/settings/stored-config.ts'
+import { loadConfig } from '../../../src/config/load.ts'
 import { ACTOR } from '../../support/billing/books.ts'
 import { cycleOf, useCycle } from '../../support/billing/cycle-fixture.ts'
 import { inlineDocuments } from '../../support/billing/invoices.ts'
@@ -78,7 +79,8 @@ describe('a confirmation that MongoDB interrupts', () => {
   ] as const)('goes on, and counts each invoice once: %s it is stored', async (when, error) => {
     await cycle.addAccounts(COUNT)
     await cycle.run()
-    const own = { ...cycle.deps(), catalog: interrupted(when, error) }
+    const stores = { catalog: interrupted(when, error), config: loadConfig({ env: {} }) }
+    const own = { ...cycle.deps(), ...stores }
     const deps = { ...own, documents: inlineDocuments(own) }
     const done = await confirmInvoices(deps, { cycle: cycleOf(), invoices: null, actor: ACTOR })
     expect(done).toEqual({ confirmed: COUNT, not_for_bill: 0, refused: [] })
