@@ -2,13 +2,19 @@
 import { fileURLToPath } from 'node:url'
 import { Piscina } from 'piscina'
 import { CatalogUnavailableError, ReadCancelledError } from '../../catalog/errors.ts'
+import { unpackedInvoice } from '../../catalog/records/invoice-document.ts'
 import type { Config } from '../../config/schema.ts'
 import { CustomerSystemError } from '../../external/customers/errors.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import { BillingError } from '../errors.ts'
 import type { DocumentSubject, MakeDocument } from './documents.ts'
-import { EInvoiceError } from './errors.ts'
-import type { DocumentFailure, DocumentThreadData, DocumentThreadTask } from './thread.ts'
+import { EInvoiceError, NothingToInvoiceError } from './errors.ts'
+import type {
+  DocumentFailure,
+  DocumentResult,
+  DocumentThreadData,
+  DocumentThreadTask,
+} from './thread.ts'
 
 export interface DocumentThreads {
   readonly make: MakeDocument
@@ -45,8 +51,9 @@ export function documentThreads(config: Config, clock: Clock, entry = ENTRY): Do
     async make(subject, format, path, signal) {
       const task: DocumentThreadTask = { subject, format, path }
       try {
-        const failure = (await piscina.run(task, signal && { signal })) as DocumentFailure | null
-        if (failure !== null) throw errorOf(failure)
+        const result = (await piscina.run(task, signal && { signal })) as DocumentResult
+        if (!('expected' in result)) throw errorOf(result)
+        return result.expected === null ? null : unpackedInvoice(result.expected)
       } catch (error) {
         if (signal?.aborted) throw new ReadCancelledError(`${nameOf(subject)}: cancelled`)
         const isTooLarge = (error as NodeJS.ErrnoException).code === 'ERR_WORKER_OUT_OF_MEMORY'
@@ -67,6 +74,7 @@ function nameOf(subject: DocumentSubject): string {
 function errorOf({ kind, message }: DocumentFailure): Error {
   if (kind === 'outage') return new CatalogUnavailableError(message)
   if (kind === 'e-invoice') return new EInvoiceError(message)
+  if (kind === 'nothing') return new NothingToInvoiceError()
   if (kind === 'refused') return new BillingError(message)
   return new CustomerSystemError(kind, message)
 }
