@@ -51,7 +51,7 @@ export function createCycle(options: CycleOptions): CycleParts {
   const { catalog, batch = catalog, clock, config, log, openAccounts } = options
   const { compute = computeAccount } = options
   const { startWorkers = () => threadWorkers(config, clock, { log }) } = options
-  const { startDocuments = () => documentThreads(config, clock) } = options
+  const { startDocuments = () => documentThreads({ catalog, config, clock }) } = options
   const open = new Set<PageWorkers>()
   const threads = startDocuments()
   const documents = createDocuments(config.invoices, threads.make)

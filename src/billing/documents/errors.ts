@@ -20,6 +20,15 @@ export class EInvoiceError extends BillingError {
   }
 }
 
+/** An expected invoice that the account would not get. */
+export class NothingToInvoiceError extends BillingError {
+  override name = 'NothingToInvoiceError'
+
+  constructor() {
+    super('There is nothing to invoice')
+  }
+}
+
 /** Files of documents cannot be written or read. */
 export class DocumentStoreError extends BillingError {
   override name = 'DocumentStoreError'

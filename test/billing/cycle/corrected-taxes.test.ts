@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { AccountInvoice } from '../../../src/billing/cycle/compute.ts'
+import { importedLine } from '../../../src/catalog/records/imported-line.ts'
 import type { TaxContext } from '../../../src/rating/price.ts'
 import {
   adjustment,
@@ -61,6 +62,9 @@ const ending = (to?: string, from = '2023-01-01') => [
 ]
 /** Lines of the run of January, which charged ahead for February, at 19 %. */
 const charged = (more: Changed = {}) => run('202402', { subscribers: ending(), ...more }).lines
+
+/** As from the file of another system. */
+const imported = (line: object) => importedLine(JSON.parse(JSON.stringify(line)), 'UTC')
 
 describe('a correction has the taxes of the line that it corrects', () => {
   it.each([
@@ -155,6 +159,32 @@ describe('a correction has the taxes of the line that it corrects', () => {
     const former = written.map(({ rounding_rules: _, ...line }) => line)
     const unknown = run('202403', { ...rounded('up', 'up'), subscribers, written: former })
     expect(corrections(unknown)[0]?.[1]).toBe(-34)
+  })
+
+  it('also that of another system, whose rules round the signed number', () => {
+    const rounded = (mode: string) => ({
+      taxation: vat(['0.19', '2020-01-01']),
+      plans: [offer('PLAN', 33.4, { upfront: true, rounding_rules: whole(mode) })],
+      discounts: [TENTH],
+    })
+    const exported = charged(rounded('up')).filter(({ is_upfront: ahead }) => ahead)
+    expect(exported.map((line) => line.final_charge)).toEqual([40, -4])
+    const written = exported.map((line) => {
+      const ofDiscount = { rounding_rules: { ...line.rounding_rules, rounding_type: 'down' } }
+      return imported({ ...line, ...(line.type === 'credit' && ofDiscount) })
+    })
+    const after = run('202403', { ...rounded('None'), subscribers: ending('2024-02-01'), written })
+    expect(corrections(after).map(([, amount]) => amount)).toEqual([-40, 4])
+  })
+
+  it('also that of another system with an embedded tax', () => {
+    const [revision] = vat(['0.19', '2020-01-01']).taxes.get('VAT') ?? []
+    const embedded = new Map([['VAT', [{ ...revision, isEmbedded: true }]]])
+    const taxation = { ...taxationOf({ VAT: '0' }), taxes: embedded } as TaxContext
+    const [line] = charged({ taxation }).filter(({ is_upfront: ahead }) => ahead)
+    const written = [imported({ ...line })]
+    const [back] = run('202403', { subscribers: ending('2024-02-01'), written }).lines
+    expect(back).toMatchObject({ aprice: -119, final_charge: -119 })
   })
 
   it('that of another system is in force now, if its taxes were not imported', () => {
