@@ -130,7 +130,9 @@ export class NodeModel {
 
   #isPaused(part: Part): boolean {
     return this.#pauses.some((pause) => {
-      return pause.part === part && this.nowMs >= pause.atMs && this.nowMs < pause.atMs + pause.forMs
+      return (
+        pause.part === part && this.nowMs >= pause.atMs && this.nowMs < pause.atMs + pause.forMs
+      )
     })
   }
 
