@@ -58,7 +58,8 @@ describe('tollgate audit --at', () => {
       const { code, stdout } = await audit('--at', BETWEEN)
       expect(code).toBe(1)
       expect(stdout).toContain(
-        'account 1: account: balance at 2026-01-31T00:00:00.000Z: 100 EUR expected, 70 EUR found\n' +
+        'account 1: account: balance at 2026-01-31T00:00:00.000Z: ' +
+          '100 EUR expected, 70 EUR found\n' +
           'the books do not agree\n',
       )
     } finally {

@@ -52,8 +52,8 @@ const IMPORT_ID = /^[\w.-]{1,64}$/
 
 /**
  * Imports a file. Rejects with `ExecutionError` if nothing can be imported, or with `RequestError`
- * 503 (`ImportStoppedError`) if a store is unavailable for longer than the patience of the catalogue;
- * the import can then be resumed.
+ * 503 (`ImportStoppedError`) if a store is unavailable for longer than the patience of the
+ * catalogue; the import can then be resumed.
  */
 export async function importRows(
   stores: EntityStores,
