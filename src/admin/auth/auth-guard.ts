@@ -30,7 +30,7 @@ export interface AuthGuardOptions {
   readonly signature: SignatureCheck
   readonly session: SessionCheck
   readonly look: SessionLook
-  /** Of refused authorisations; counts in memory only. */
+  /** Audits refused authorisations; counts in memory only. */
   readonly denied: Pick<RefusalAudit, 'record'>
 }
 

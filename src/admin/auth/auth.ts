@@ -57,7 +57,7 @@ export interface AuthOptions extends AuthDeps {
   readonly validityClock: Clock
 }
 
-/** Of refused authorisations. */
+/** Audit period of refused authorisations. */
 const DENIED_PERIOD = { periodMs: 60_000, message: null, recordsMax: 200 }
 
 export function createAuth(options: AuthOptions): Auth {
