@@ -22,7 +22,7 @@ export class Progress {
     this.#shownMs = monotonicMs()
   }
 
-  /** What the first call names was done before. */
+  /** The first call names work that was done before. */
   show(done: number): void {
     const nowMs = monotonicMs()
     this.#rate ??= new WorkRate(nowMs, done)

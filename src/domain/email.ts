@@ -10,7 +10,7 @@ export function isMailbox(text: string): boolean {
   return MAILBOX.test(text)
 }
 
-/** Of a domain name, also in letters of other languages. */
+/** A label of a domain name, also in letters of other languages. */
 const LABEL = /^[\p{L}\p{N}](?:[\p{L}\p{M}\p{N}-]{0,61}[\p{L}\p{M}\p{N}])?$/u
 
 /** `local@domain.tld`. Only the syntax is checked, not whether the address exists. */

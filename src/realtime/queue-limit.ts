@@ -21,7 +21,7 @@ const OVERLOAD_MS = 100
  * time of overload.
  */
 const BURST_SHARE = 2.5
-/** A gap between answers is a stall from this length on, ms, and from this multiple of the usual. */
+/** A gap between answers is a stall if it has this length, ms, and this multiple of the usual. */
 const STALL_MS = 20
 const STALL_GAPS = 4
 

@@ -14,7 +14,7 @@ import {
 const TARGET_MS = 20
 /** One start, ten reports that request more, and one release. */
 const SESSIONS: Mix = { opening: 8, asking: 5, report: 79, termination: 8 }
-/** Of gateways that mostly ask: their reports stay below the peak at three times the load. */
+/** Gateways that mostly ask: their reports stay below the peak at three times the load. */
 const ASKING: Mix = { opening: 45, asking: 30, report: 20, termination: 5 }
 
 function nodeOf(): NodeModel {
