@@ -18,7 +18,7 @@ const PROCESSES = [
 const BENCHMARKS = [
   ...['catalogue', 'codecs', 'compare', 'console', 'cycle', 'delivery', 'diameter', 'docs'],
   ...['entities', 'hostile', 'import', 'main', 'matching', 'payments', 'reports', 'wire'],
-  ...['echo-server', 'event-receivers', 'generator/process'],
+  ...['console/attackers', 'echo-server', 'event-receivers', 'generator/process'],
   ...['preload/loop-delay', 'preload/profile', 'preload/slow-commits'],
 ].map((name) => `bench/${name}`)
 

@@ -50,8 +50,6 @@ function linkOf({ protocol }: Flow, options: LinkOptions): Link {
 async function run(job: Job): Promise<JobResult> {
   const all = job.flows.map(stateOf)
   await Promise.all(all.map(({ link }) => link.open()))
-  const before = process.cpuUsage()
-  const startedMs = performance.now()
   const runs = all.map(({ flow, ring, link }) => {
     const one = new FlowRun(flow, ring, link)
     running.set(ring, one)
@@ -62,7 +60,9 @@ async function run(job: Job): Promise<JobResult> {
   }
   const isOpen = job.flows.some(({ phases }) => phases.some(({ perSecond }) => perSecond > 0))
   const tickMs = Math.min(...job.flows.map((flow) => flow.tickMs ?? TICK_MS))
-  const metronome = isOpen ? startMetronome(tickMs, pumpAll) : null
+  const metronome = isOpen ? await startMetronome(tickMs, pumpAll) : null
+  const before = process.cpuUsage()
+  const startedMs = performance.now()
   const timer = setInterval(pumpAll, CHECK_MS)
   await Promise.all(runs.map((one) => one.run()))
   clearInterval(timer)

@@ -29,3 +29,31 @@ export function longestNoted(text: string, fromMs: number, toMs: number): number
   }
   return longest
 }
+
+/** Pauses of one kind in a time range: number, mean and maximum, ms. */
+export interface Collections {
+  count: number
+  meanMs: number
+  longestMs: number
+}
+
+/** Recorded pauses of the garbage collector in a time range, epoch ms, by thread and kind. */
+export function collectionsIn(
+  folder: string,
+  thread: 'main' | 'workers',
+  kind: 'scavenge' | 'compact',
+  [fromMs, toMs]: readonly [number, number],
+): Collections {
+  const pauses: number[] = []
+  for (const name of readdirSync(folder)) {
+    const number = /^gc-(\d+)\.log$/.exec(name)?.[1]
+    if (number === undefined || (number === '0') !== (thread === 'main')) continue
+    for (const line of readFileSync(join(folder, name), 'utf8').split('\n')) {
+      const [atMs, tookMs, of] = line.split(' ')
+      if (of === kind && Number(atMs) >= fromMs && Number(atMs) <= toMs) pauses.push(Number(tookMs))
+    }
+  }
+  const sum = pauses.reduce((total, one) => total + one, 0)
+  const meanMs = sum / Math.max(1, pauses.length)
+  return { count: pauses.length, meanMs, longestMs: Math.max(0, ...pauses) }
+}

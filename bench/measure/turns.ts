@@ -102,8 +102,8 @@ export function otherAnswers(...windows: readonly Window[]): string[] {
 /** An open loop with one rate. */
 export function openFlow(bench: Bench, product: Product, perSecond: number, seconds: number): Flow {
   const { connections } = bench.settings
-  // More connections than a closed loop, so that no request has to wait for one.
-  const open = { connections: connections * 2, outstanding: connections * 2 }
+  // More connections than a closed loop: hardly a request waits for one while a part pauses.
+  const open = { connections: connections * 8, outstanding: connections * 8 }
   const phases = [{ perSecond, seconds }]
   return bench.flow(product, 'json', { ...open, name: 'open', gaps: 'random', phases })
 }

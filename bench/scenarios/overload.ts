@@ -29,12 +29,15 @@ const SERVED_MAX = 1.2
 const TICK_MS = 2
 /** Windows of each multiple; the median is used because the machine may pause for others. */
 const ROUNDS = 3
+/** Overload that begins is admitted for a while; the figures are those of overload that lasts. */
+const BEGIN_SECONDS = 1
 /** Half of saturation after the load, for this long; the product must recover within it. */
 const AFTER = { share: 0.5, seconds: 3 }
 const SLICE_MS = 100
 
 interface Round {
   window: Window
+  begin: PhaseResult
   during: PhaseResult
   recoveryMs: number
 }
@@ -111,13 +114,16 @@ async function measureRound(
   saturation: number,
 ): Promise<Round> {
   const phases = [
+    { perSecond: saturation * multiple, seconds: BEGIN_SECONDS },
     { perSecond: saturation * multiple, seconds: bench.settings.seconds },
     { perSecond: saturation * AFTER.share, seconds: AFTER.seconds },
   ]
   const window = windowOf(await generator.run(flowOf(bench, product, phases)))
-  const [during, after] = window.result.flows[0]?.phases ?? []
-  if (during === undefined || after === undefined) throw new Error('no phases')
-  return { window, during, recoveryMs: recoveryOf(after) }
+  const [begin, during, after] = window.result.flows[0]?.phases ?? []
+  if (begin === undefined || during === undefined || after === undefined) {
+    throw new Error('no phases')
+  }
+  return { window, begin, during, recoveryMs: recoveryOf(after) }
 }
 
 function mediansOf(multiple: number, rounds: readonly Round[]): Overload {
@@ -156,7 +162,7 @@ function resultOf(all: readonly Overload[], saturation: number, echo: number, ho
   )
   const goals: Goal[] = [
     { what: 'goodput beyond saturation / best', is: round(kept, 2), wanted: { atLeast: 0.85 } },
-    { what: 'p99 of the admitted, ms', is: p99, wanted: { atMost: LATE_MS } },
+    { what: 'p99 of the admitted while overload lasts, ms', is: p99, wanted: { atMost: LATE_MS } },
     { what: 'recovery after the load, ms', is: recovery, wanted: { atMost: 1000 } },
   ]
   const isSaturated = best <= saturation * SERVED_MAX
@@ -194,6 +200,7 @@ function table(all: readonly Overload[], saturation: number) {
       'due per second',
       'goodput per second',
       'p99 admitted ms',
+      'p99 of the first second ms',
       'refused',
       'p99 refused ms',
       'starts refused',
@@ -215,6 +222,7 @@ function table(all: readonly Overload[], saturation: number) {
         Math.round(saturation * multiple),
         Math.round(goodput),
         p99Ms,
+        median(rounds.map(({ begin }) => millis(histogramOf(begin.latency), 0.99))),
         percent(shareOf(refused, admitted)),
         millis(refusedMs, 0.99),
         percent(shareOf(startsRefused, startsAdmitted)),

@@ -2,6 +2,10 @@
  * A closed loop for a minute with the recorder on, compared with the peak without recorder, and
  * open loops at parts of that peak.
  */
+import { mkdtempSync, realpathSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
 import { streamBacklog } from '../../src/ledger/streams.ts'
 import { withCatalog } from '../../test/support/product/population.ts'
 import type { Product } from '../../test/support/product/product.ts'
@@ -12,6 +16,7 @@ import { type Ceiling, measureEcho } from '../measure/ceilings.ts'
 import { entriesAppended, productFigure, settledFigures } from '../measure/figures.ts'
 import { withLedger } from '../measure/ledger.ts'
 import { type Costs, measureLoad, millis, round, type Window } from '../measure/load.ts'
+import { type OpenLoop, openLoop, openLoopTable } from '../measure/open-loops.ts'
 import { cpuOf } from '../measure/threads.ts'
 import {
   loadTable,
@@ -20,6 +25,7 @@ import {
   otherAnswers,
   withGenerator,
 } from '../measure/turns.ts'
+import { optionsFor } from '../preload/preloads.ts'
 import type { Bench, Goal, Scenario, Table } from '../scenario.ts'
 
 const LOOK_MS = 1_000
@@ -29,6 +35,10 @@ const DRAIN_MS = 300_000
 /** Lower rates, in parts of the peak, in an open loop. */
 const HALF = 0.5
 const TENTH = 0.1
+const MOST = 0.7
+/** The recorder is steady when it has had nothing to do for this time. */
+const QUIET_MS = 5_000
+const FEW_CONNECTIONS = 8
 
 interface Trial {
   window: Window
@@ -51,25 +61,69 @@ export const sustainedScenario: Scenario = {
   name: 'sustained',
   what: 'recorder on: a closed loop for a minute, its backlog, and open loops below the peak',
   async run(bench) {
-    // As `tollgate start` does: the recorder is a process of its own.
-    const product = await bench.product({ environment: { TOLLGATE_RECORDER_ENABLED: 'false' } })
-    return withGenerator(async (generator) => {
-      const closed = await measureClosed(bench, product, generator, 'json')
-      const peak = closed.perSecond
-      bench.say(`  closed loop without recorder: ${Math.round(peak)}/s`)
-      const drained = await drain(bench, product)
-      const held = await hold(bench, product, generator)
-      const { seconds } = bench.settings
-      const openAt = (part: number) => {
-        const flow = openFlow(bench, product, peak * part, seconds)
-        return attempt(product, generator, flow, seconds)
+    const folder = mkdtempSync(join(realpathSync(tmpdir()), 'tg-loop-'))
+    try {
+      // As `tollgate start` does: the recorder is a process of its own.
+      const environment = {
+        TOLLGATE_RECORDER_ENABLED: 'false',
+        NODE_OPTIONS: optionsFor('loop-delay'),
+        BENCH_LOOP_DIR: folder,
       }
-      const [half, tenth] = [await openAt(HALF), await openAt(TENTH)]
-      const echo = await measureEcho(bench, generator)
-      const echoAtTenth = await measureEcho(bench, generator, peak * TENTH)
-      return resultOf(bench, { held, half, tenth, peak, echo, echoAtTenth, drained })
-    })
+      const product = await bench.product({ environment })
+      return await withGenerator((generator) => measureAll(bench, product, generator, folder))
+    } finally {
+      await bench.endProduct()
+      rmSync(folder, { recursive: true, force: true })
+    }
   },
+}
+
+async function measureAll(bench: Bench, product: Product, generator: Generator, folder: string) {
+  const closed = await measureClosed(bench, product, generator, 'json')
+  const peak = closed.perSecond
+  bench.say(`  closed loop without recorder: ${Math.round(peak)}/s`)
+  const drained = await drain(bench, product)
+  const held = await hold(bench, product, generator)
+  const { seconds } = bench.settings
+  const loops: OpenLoop[] = []
+  const open = async (name: string, load: () => Promise<Window>) => {
+    bench.say(`  ${name}`)
+    loops.push(await openLoop(product, folder, name, load))
+  }
+  const steady = async (name: string, flow: Flow): Promise<Trial> => {
+    await untilQuiet(product)
+    let trial: Trial | undefined
+    await open(`${name}, steady`, async () => {
+      trial = await attempt(product, generator, flow, seconds)
+      return trial.window
+    })
+    if (trial === undefined) throw new Error('no trial')
+    return trial
+  }
+  const at = (part: number) => openFlow(bench, product, peak * part, seconds)
+  const tenth = await steady('a tenth of the peak', at(TENTH))
+  const half = await steady('half of the peak', at(HALF))
+  await steady('0.7 of the peak', at(MOST))
+  const few = { connections: FEW_CONNECTIONS, outstanding: FEW_CONNECTIONS, name: 'few' }
+  await steady(`a tenth of the peak, ${FEW_CONNECTIONS} connections`, { ...at(TENTH), ...few })
+  await product.terminate('recorder')
+  await measureClosed(bench, product, generator, 'json')
+  await product.start('recorder')
+  await open('half of the peak, the recorder catches up', () =>
+    measureLoad(product, generator, [at(HALF)]),
+  )
+  const echo = await measureEcho(bench, generator)
+  const echoAtTenth = await measureEcho(bench, generator, peak * TENTH)
+  return resultOf(bench, { held, half, tenth, peak, echo, echoAtTenth, drained, loops })
+}
+
+/** Waits until the recorder has caught up, and has had nothing to do for a while. */
+function untilQuiet(product: Product): Promise<void> {
+  return withLedger(product.redisUrl, async (ledger) => {
+    const isDrained = async () => (await streamBacklog(ledger)) === 0
+    await waitUntil('the recorder catches up', isDrained, DRAIN_MS)
+    await pause(QUIET_MS)
+  })
 }
 
 interface Drained {
@@ -175,6 +229,7 @@ interface Sustained {
   /** At the same rate as `tenth`. */
   echoAtTenth: Ceiling
   drained: Drained
+  loops: readonly OpenLoop[]
 }
 
 function goalsOf({ held, half, tenth, peak, drained }: Sustained) {
@@ -194,7 +249,7 @@ function goalsOf({ held, half, tenth, peak, drained }: Sustained) {
 }
 
 function resultOf(bench: Bench, measured: Sustained) {
-  const { held, half, tenth, peak, echo, echoAtTenth, drained } = measured
+  const { held, half, tenth, peak, echo, echoAtTenth, drained, loops } = measured
   const { window, backlog } = held
   const toEcho = window.perSecond / echo.perSecond
   const loads = [
@@ -215,7 +270,11 @@ function resultOf(bench: Bench, measured: Sustained) {
     },
     ratios: isVoid ? {} : { to_echo: toEcho, to_peak: window.perSecond / peak },
     goals: goalsOf(measured),
-    tables: [shareTable(bench, held), loadTable('Loads with the recorder on', loads)],
+    tables: [
+      shareTable(bench, held),
+      loadTable('Loads with the recorder on', loads),
+      openLoopTable(loops),
+    ],
     notes: [
       `${Math.round(window.perSecond)}/s held, raw echo ${Math.round(echo.perSecond)}/s, ratio ` +
         `${round(toEcho, 3)}; peak without recorder ${Math.round(peak)}/s`,

@@ -1,6 +1,7 @@
 /** Composition of the entity API: stores, rules, and what follows from changes. */
 import type { CustomerLookup } from '../billing/customer-lookup.ts'
 import type { Catalog } from '../catalog/connection.ts'
+import { repeatingReads } from '../catalog/repeating-reads.ts'
 import { sealerOf } from '../catalog/settings/secret-keys.ts'
 import type { Config } from '../config/schema.ts'
 import type { Ledger } from '../ledger/ledger.ts'
@@ -19,6 +20,8 @@ import { followUpHandlers } from './follow-ups.ts'
 
 export interface EntityApiOptions {
   catalog: Catalog
+  /** The connection of batch work; `catalog` if absent, as in a command. */
+  batch?: Catalog
   ledger: Ledger
   clock: Clock
   config: Config
@@ -30,7 +33,7 @@ export interface EntityApiOptions {
 }
 
 export function createEntityApi(options: EntityApiOptions): EntityApi {
-  const { catalog, clock, config } = options
+  const { catalog, batch = catalog, clock, config } = options
   const stores = entityStoresOf(options)
   return {
     stores,
@@ -40,6 +43,10 @@ export function createEntityApi(options: EntityApiOptions): EntityApi {
       lines: lineActions(stores),
       bills: billActions(stores),
       events: eventActions(stores),
+    },
+    batch: {
+      stores: { ...stores, catalog: batch },
+      fields: createCurrentFields(repeatingReads(batch), clock, config),
     },
   }
 }

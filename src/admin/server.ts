@@ -79,6 +79,7 @@ export function createServer(
   readForwarded(server, isTrustedProxy)
   limitBodyTimes(server, settings, refusals.answer)
   cutStalled(server, settings)
+  noteWrites(server)
   answerErrors(server, log)
   return server
 }
@@ -142,6 +143,14 @@ function cutStalled(server: FastifyInstance, settings: ServerSettings): void {
   server.addHook('onSend', async (request, reply, payload) => {
     reply.raw.setTimeout(stalledMsMax(request, settings))
     return payload
+  })
+}
+
+/** Before a handler begins nothing is written; it may know better than its method. */
+function noteWrites(server: FastifyInstance): void {
+  server.decorateRequest('mayHaveWritten', false)
+  server.addHook('preHandler', async (request) => {
+    request.mayHaveWritten = request.method !== 'GET' && request.method !== 'HEAD'
   })
 }
 

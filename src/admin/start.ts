@@ -79,7 +79,7 @@ const OPEN = 'the control plane is open to the network without authentication'
 export async function startAdmin(options: AdminOptions): Promise<Admin> {
   const { config, log, metrics, clock, checkFileType, stripeAddress } = options
   const { isRedisFit = () => true, canRedisWrite = () => true } = options
-  const { catalog, reader, batch } = await openCatalogs(config, log)
+  const { catalog, reader, batch, endWaiting } = await openCatalogs(config, log)
   const redis = openRedis(config.redis, log)
   const ledger = createLedger(redis, config.ledger, randomInt(1, TOKEN_MAX))
   const settings = createCurrentSettings(catalog, clock, config.catalog.pollMs)
@@ -91,11 +91,11 @@ export async function startAdmin(options: AdminOptions): Promise<Admin> {
   const accounts = createAccounts(catalog, config, clock)
   const { openAccounts, lookup } = accounts
   const cardGuesses = createCardGuesses({ ...parts, keys, settings, audit, metrics })
-  const entityApi = createEntityApi({ ...parts, ledger, lookup, cardGuesses })
+  const entityApi = createEntityApi({ ...parts, batch, ledger, lookup, cardGuesses })
   const payments = createPayments({ ...parts, lookup, settings, entityApi, stripeAddress })
   const { charges } = payments
-  const cycle = createCycle({ ...parts, openAccounts })
-  const reports = createReports({ catalog, reader, config, fields: entityApi.fields })
+  const cycle = createCycle({ ...parts, batch, openAccounts })
+  const reports = createReports({ catalog, batch, reader, config, fields: entityApi.fields })
   const liveCatalogue = createLiveCatalogue({ catalog, log, settings: settingsOf(config.rating) })
   const jobParts = { config, metrics, payments, cycle, reports }
   const handlers = jobHandlers(entityApi, jobParts)
@@ -108,6 +108,7 @@ export async function startAdmin(options: AdminOptions): Promise<Admin> {
   const server = createServer(config.admin, log, metrics)
   const close = async (drainMs: number) => {
     clockMover.stop()
+    endWaiting()
     await recorder?.stop(drainMs)
     await server.close()
     for (const end of ends) await end.stop()
@@ -117,11 +118,10 @@ export async function startAdmin(options: AdminOptions): Promise<Admin> {
   }
   try {
     if (config.clock.test) await refuseLiveGateway(charges)
-    ends.push({ stop: auth.close })
+    const writes = watchMongoWrites(catalog, log, metrics.mongoCannotWrite)
+    ends.push({ stop: auth.close }, writes)
     guardRequests(server, auth, config.admin, settings)
     const areChangesFinished = () => outbox?.hasRun() === true
-    const writes = watchMongoWrites(catalog, log, metrics.mongoCannotWrite)
-    ends.push(writes)
     const fitness = { isRedisFit, canRedisWrite, canMongoWrite: writes.canWrite }
     const health = { ...fitness, areChangesFinished, hasUsers: () => hasUsers() }
     const charging = { lookup, liveCatalogue, checkFileType, cardGuesses, health }
@@ -153,9 +153,7 @@ function startPatientRunner(
   parts: Omit<JobRunnerOptions, 'handlers'>,
   jobParts: Parameters<typeof jobHandlers>[1],
 ) {
-  const { catalog } = parts
-  const patient = { ...entityApi, stores: { ...entityApi.stores, catalog } }
-  return startJobRunner({ ...parts, handlers: jobHandlers(patient, jobParts) })
+  return startJobRunner({ ...parts, handlers: jobHandlers(entityApi.batch, jobParts) })
 }
 
 function warnIfOpen({ admin: { host, openTo } }: Config, port: number, log: Logger): void {
@@ -165,16 +163,27 @@ function warnIfOpen({ admin: { host, openTo } }: Config, port: number, log: Logg
 async function openCatalogs(config: Config, log: Logger) {
   const { readTimeoutMs } = config.entities
   const catalog = await openCatalog({ ...config.mongo, appName: 'tollgate-admin', readTimeoutMs })
-  return { catalog, reader: await openReader(config), batch: await openBatch(config, log, catalog) }
+  const stopping = new AbortController()
+  return {
+    catalog,
+    reader: await openReader(config),
+    batch: await openBatch(config, log, catalog, stopping.signal),
+    endWaiting: () => stopping.abort(),
+  }
 }
 
-/** The connection for jobs, which wait for MongoDB, and have the outbox of the others. */
-function openBatch({ mongo, entities }: Config, log: Logger, first: Catalog): Promise<Catalog> {
-  const { readTimeoutMs } = entities
-  const patience = patienceOf(mongo.batchTimeoutMs, (reason) => {
-    if (reason === null) log.info('jobs continue')
-    else log.warn({ reason }, 'jobs wait for MongoDB')
-  })
+/** The connection of batch work, which waits for MongoDB, and has the outbox of the others. */
+function openBatch(
+  { mongo, entities: { readTimeoutMs } }: Config,
+  log: Logger,
+  first: Catalog,
+  signal: AbortSignal,
+): Promise<Catalog> {
+  const tell = (reason: string | null) => {
+    if (reason === null) log.info('batch work continues')
+    else log.warn({ reason }, 'batch work waits for MongoDB')
+  }
+  const patience = { ...patienceOf(mongo.batchTimeoutMs, tell), signal }
   return openCatalog({ ...mongo, appName: 'tollgate-jobs', readTimeoutMs, patience }, first)
 }
 

@@ -1,4 +1,5 @@
 /** Currencies by their numeric codes (ISO 4217): smallest unit, and code in letters. */
+import type { Exact } from '../catalog/records/exact-amount.ts'
 
 /** Decimals of the currencies that do not have two. */
 const DIGITS: Readonly<Record<number, number>> = {
@@ -58,4 +59,13 @@ const BY_NUMBER = new Map(
 /** Such as `EUR` for 978; null for a code without currency, such as 999. */
 export function currencyName(numericCode: number): string | null {
   return BY_NUMBER.get(numericCode) ?? null
+}
+
+/** An amount in a text for people, such as `9.5 GBP`; `String` if there is no currency. */
+export type MoneyFormat = (amount: Exact | string | number) => string
+
+/** The only place where texts name the currency; invoices have a language (documents/format.ts). */
+export function moneyFormat(numericCode: number): MoneyFormat {
+  const name = currencyName(numericCode)
+  return name === null ? String : (amount) => `${amount} ${name}`
 }

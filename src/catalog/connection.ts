@@ -10,7 +10,7 @@ import {
 } from './errors.ts'
 import './lost-connections.ts'
 import { isTimeLimitError, outageOf, STANDALONE } from './outages.ts'
-import type { Patience } from './patience.ts'
+import { NO_PATIENCE, type Patience } from './patience.ts'
 import { type BatchCursor, type BatchReadOptions, batchReader } from './read-batches.ts'
 import { OutboxDispatcher } from './transactions/dispatcher.ts'
 import { createTransactions } from './transactions/transaction.ts'
@@ -108,6 +108,8 @@ export interface Catalog extends Collections {
   ensureIndexes(identifiers?: readonly string[]): Promise<void>
   /** Rejects with `CatalogUnavailableError`, also if MongoDB is not a replica set. */
   ping(): Promise<void>
+  /** That of the options, for `repeated`; without it a step is attempted once. */
+  readonly patience: Patience
   close(): Promise<void>
 }
 
@@ -153,6 +155,7 @@ export async function openCatalog(
     jobWatchers: first?.jobWatchers ?? new Set(),
     ensureIndexes: (identifiers = []) => ensureIndexes(collections, identifiers, run),
     ping: () => runSoon('ping', () => pingOnce(db)),
+    patience: given.patience ?? NO_PATIENCE,
     async close() {
       await dispatcher.flush()
       await link.close()

@@ -184,13 +184,6 @@ export const DEMO_INVOICES = {
   hide_zero: true,
 } as const
 
-/** Settings of a data folder with the demo: pounds sterling, the currency of its seller. */
-export const DEMO_SETTINGS = `# Settings of this data folder, written with its demo.
-# TOLLGATE_CONFIG and TOLLGATE_* override them.
-rating:
-  currencyCode: 826
-`
-
 const DEMO_STORED = [
   ['events', DEMO_EVENTS],
   ['taxation', { default: DEMO_TAX }],

@@ -8,6 +8,8 @@ export interface Patience {
   readonly forMs: number
   /** The first pause between two attempts; later ones are longer. */
   readonly pauseMs?: number
+  /** Ends the waiting: nobody needs the work any more, or the process stops. */
+  readonly signal?: AbortSignal | undefined
   /** Called with the reason while a step waits, and with null when MongoDB has answered. */
   onWait(reason: string | null): void
 }
@@ -25,6 +27,9 @@ export function patienceOf(forMs: number, tell: (reason: string | null) => void)
   }
 }
 
+/** A step is attempted once. */
+export const NO_PATIENCE = patienceOf(0, () => undefined)
+
 const PAUSE_MS = 500
 const PAUSE_MS_MAX = 15_000
 
@@ -34,7 +39,7 @@ const PAUSE_MS_MAX = 15_000
  */
 export async function repeated<T>(
   step: () => Promise<T>,
-  { forMs, pauseMs: firstMs = PAUSE_MS, onWait }: Patience,
+  { forMs, pauseMs: firstMs = PAUSE_MS, signal, onWait }: Patience,
   isOutage: (error: unknown) => boolean = isUnanswered,
 ): Promise<T> {
   const endMs = monotonicMs() + forMs
@@ -45,13 +50,20 @@ export async function repeated<T>(
       return result
     } catch (error) {
       const leftMs = endMs - monotonicMs()
-      if (!isOutage(error) || leftMs <= 0) throw error
+      if (!isOutage(error) || leftMs <= 0 || signal?.aborted) throw error
       onWait((error as Error).message)
-      await pause(Math.min(pauseMs, leftMs))
+      const waitMs = Math.min(pauseMs, leftMs)
+      const isEnded = await pause(waitMs, false, { signal }).catch(() => true)
+      if (isEnded) throw error
     }
   }
 }
 
 export function isUnanswered(error: unknown): error is Error {
-  return error instanceof CatalogUnavailableError || error instanceof SlowReadError
+  return isAway(error) || error instanceof SlowReadError
+}
+
+/** As `isUnanswered`, but for reads that MongoDB has stopped: they ask for too much. */
+export function isAway(error: unknown): error is Error {
+  return error instanceof CatalogUnavailableError
 }

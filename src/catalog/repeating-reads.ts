@@ -1,12 +1,17 @@
 import type { Catalog } from './connection.ts'
-import { type Patience, repeated } from './patience.ts'
+import { isUnanswered, repeated } from './patience.ts'
 
 /** The catalogue for work whose operations only read: each of them is repeated. */
-export function repeatingReads(catalog: Catalog, patience: Patience): Catalog {
+export function repeatingReads(
+  catalog: Catalog,
+  patience = catalog.patience,
+  isOutage: (error: unknown) => boolean = isUnanswered,
+): Catalog {
   return {
     ...catalog,
-    run: (what, operation) => repeated(() => catalog.run(what, operation), patience),
+    patience,
+    run: (what, operation) => repeated(() => catalog.run(what, operation), patience, isOutage),
     read: (what, operation, options) =>
-      repeated(() => catalog.read(what, operation, options), patience),
+      repeated(() => catalog.read(what, operation, options), patience, isOutage),
   }
 }

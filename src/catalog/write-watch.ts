@@ -21,8 +21,9 @@ const TEXTS = {
 }
 
 /**
- * Updates one small document. Begin and end of a refusal are logged; an outage does not change the
- * last result. `onRefusing` receives 1 while writes are refused, otherwise 0.
+ * Updates one small document. Begin and end of a refusal are logged. A check without an answer, as
+ * in an outage, keeps the last result, until `UNANSWERED_MAX` in succession count as a refusal.
+ * `onRefusing` receives 1 while writes are refused, otherwise 0.
  */
 export function watchMongoWrites(
   catalog: Pick<Catalog, 'run' | 'installation'>,

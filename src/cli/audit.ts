@@ -1,5 +1,6 @@
 /** `tollgate audit`: checks that every unit is accounted for while the product is running. */
 import { entityStoresOf } from '../admin/entity-api.ts'
+import { type MoneyFormat, moneyFormat } from '../billing/currency.ts'
 import { repeatingReads } from '../catalog/repeating-reads.ts'
 import { parseInstant } from '../domain/time.ts'
 import { watchRecorderProgress } from '../ledger/recorder-progress.ts'
@@ -59,13 +60,14 @@ export async function audit(shell: Shell, options: OptionValues): Promise<0 | 1>
   const flags = auditOptions(options)
   const config = shell.config()
   const patience = patienceIn(shell, config)
+  const money = moneyFormat(config.rating.currencyCode)
   const auditing = async ({ ledger, catalog, accounts, clock, lost }: Stores) => {
     // An empty Redis would look like an account without balances.
     if (lost.length > 0) throw new CommandError(LEDGER_LOST)
     const stores = { ledger, catalog, recording: watchRecorderProgress(ledger) }
     const different: FoundAccount[] = []
     const { lookup } = accounts
-    const read = repeatingReads(catalog, patience)
+    const read = repeatingReads(catalog)
     const unread = new Unread()
     const books = await auditBooks(read, atOf(options, config.rating.timeZone), unread)
     const numbers = await auditNumbers(read)
@@ -83,13 +85,14 @@ export async function audit(shell: Shell, options: OptionValues): Promise<0 | 1>
     const first = await auditAll((account) => different.push(account))
     if (!flags.explain && !flags.mend) return first
     const settings = {
+      money,
       operationKeepMs: config.ledger.operationKeepMs,
       nowMs: clock.nowMs(),
     }
     if (!flags.mend || flags.isDryRun) {
       return { ...first, explained: await explainAll(shell, stores, different, settings, flags) }
     }
-    if (!flags.json) for (const line of reportLines(first)) shell.print(line)
+    if (!flags.json) for (const line of reportLines(first, money)) shell.print(line)
     const log = createLogger({ name: 'cli', level: 'silent' })
     entityStoresOf({ catalog, ledger, clock, config, lookup, log })
     const explained = await mendAll(shell, stores, different, settings, flags)
@@ -97,7 +100,7 @@ export async function audit(shell: Shell, options: OptionValues): Promise<0 | 1>
   }
   const report: AuditReport = await withStores(config, auditing, patience)
   if (flags.json) shell.print(JSON.stringify(report))
-  else for (const line of reportLines(report)) shell.print(line)
+  else for (const line of reportLines(report, money)) shell.print(line)
   return report.ok ? 0 : 1
 }
 
@@ -231,21 +234,21 @@ function pushBounded<T>(into: T[], item: T): void {
   if (into.length < LISTED_MAX) into.push(item)
 }
 
-export function reportLines(report: AuditReport): string[] {
+export function reportLines(report: AuditReport, money: MoneyFormat): string[] {
   const { accounts, owners, buckets, sessions, lines } = report
   const left = report.differencesLeftOut
   return [
     `accounts ${accounts}, owners ${owners}, buckets ${buckets}, open sessions ${sessions}, ` +
       `lines ${lines}`,
-    ...report.differences.map(differenceText),
+    ...report.differences.map((one) => differenceText(one, money)),
     ...(left > 0 ? [`and ${left} more`] : []),
     ...report.damaged,
     ...report.moving.map((aid) => `account ${aid}: kept changing, and was not checked`),
     ...report.notRecorded.map((aid) => `account ${aid}: its entries are not recorded yet`),
     ...unreadLines({ parts: report.unread ?? [], leftOut: report.unreadLeftOut ?? 0 }),
-    ...(report.books === undefined ? [] : booksLines(report.books)),
+    ...(report.books === undefined ? [] : booksLines(report.books, money)),
     ...(report.numbers === undefined ? [] : numbersLines(report.numbers)),
-    ...(report.uninvoiced === undefined ? [] : uninvoicedLines(report.uninvoiced)),
+    ...(report.uninvoiced === undefined ? [] : uninvoicedLines(report.uninvoiced, money)),
     report.ok ? 'every unit is accounted for' : 'the audit has failed',
   ]
 }

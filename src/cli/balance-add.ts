@@ -4,17 +4,16 @@ import { balancesOf } from '../admin/balances/loads.ts'
 import { performAudited } from '../admin/balances/operation-audit.ts'
 import { entityStoresOf } from '../admin/entity-api.ts'
 import type { FollowUp } from '../admin/follow-ups.ts'
+import { type MoneyFormat, moneyFormat } from '../billing/currency.ts'
 import type { Config } from '../config/schema.ts'
 import type { PrepaidInclude } from '../domain/catalogue.ts'
-import { beginOfLoad } from '../domain/credit.ts'
+import { beginOfLoad, InsufficientBalanceError } from '../domain/credit.ts'
 import type { OperationLine } from '../domain/line.ts'
 import { microsFrom, parseDecimal, toScale } from '../domain/money.ts'
 import { FOREVER_MS, parseInstant } from '../domain/time.ts'
-import { LedgerLostError } from '../ledger/epochs.ts'
 import { loadOwners } from '../ledger/loading.ts'
 import { type CreditOperation, creditBucket } from '../ledger/operations.ts'
 import { createLogger } from '../runtime/log.ts'
-import { StoreDownError } from '../store/redis.ts'
 import { CommandError, UsageError } from './errors.ts'
 import { operator } from './operator.ts'
 import {
@@ -27,7 +26,7 @@ import {
 import { type OptionValues, optionalNumber, optionalText, requiredText } from './parse.ts'
 import { findInclude } from './seed.ts'
 import type { Shell } from './shell.ts'
-import { type Stores, withStores } from './stores.ts'
+import { type Stores, withOutcome, withStores } from './stores.ts'
 
 export interface CreditCommand {
   owner: OwnerSelector
@@ -42,7 +41,8 @@ export async function addBalance(shell: Shell, options: OptionValues): Promise<0
   const config = shell.config()
   const command = readCreditCommand(options, config)
   const line = await withStores(config, (stores) => addCredit(stores, config, command))
-  shell.print(options['json'] === true ? JSON.stringify(line) : lineText(line))
+  const money = moneyFormat(config.rating.currencyCode)
+  shell.print(options['json'] === true ? JSON.stringify(line) : lineText(line, money))
   return 0
 }
 
@@ -77,15 +77,12 @@ export async function addCredit(
     })
     return operations[0]
   } catch (error) {
-    throw withRetryAdvice(error, operationId)
+    if (error instanceof InsufficientBalanceError) {
+      const money = moneyFormat(config.rating.currencyCode)
+      throw new CommandError(error.textWith(money), { cause: error })
+    }
+    throw withOutcome(error, `done: repeat it with --operation-id ${operationId}`)
   }
-}
-
-/** The operation may have been executed before the outage: it must be repeated with the same id. */
-function withRetryAdvice(error: unknown, operationId: string): unknown {
-  if (!(error instanceof StoreDownError) || error instanceof LedgerLostError) return error
-  const advice = `it may have been done: repeat it with --operation-id ${operationId}`
-  return new CommandError(`${error.message}; ${advice}`, { cause: error })
 }
 
 function readCreditCommand(options: OptionValues, config: Config): CreditCommand {
@@ -168,14 +165,15 @@ function amountOf(text: string, { kind }: PrepaidInclude): number {
   return amount
 }
 
-function lineText(line: OperationLine): string {
+function lineText(line: OperationLine, money: MoneyFormat): string {
   const { aid, sid, operationId, prepaidIncludeId, kind, amount, before, after, repaid } = line
-  const format = (value: number) => amountText(kind === 'units' ? 'units' : 'totalCost', value)
+  const bucketKind = kind === 'units' ? 'units' : 'totalCost'
+  const format = (value: number) => amountText(bucketKind, value, money)
   const whose = sid === 0 ? `account ${aid}` : `subscriber ${sid}`
-  const debt = repaid > 0 ? `, ${format(repaid)} of it repaid debt` : ''
+  const ofDebt = repaid > 0 ? `, ${format(repaid)} of it repaid debt` : ''
   const change = `${format(before)} -> ${format(after)}`
   return (
-    `${whose}, include ${prepaidIncludeId}: ${change} (${format(amount)}${debt}), ` +
+    `${whose}, include ${prepaidIncludeId}: ${change} (${format(amount)}${ofDebt}), ` +
     `operation ${operationId}`
   )
 }

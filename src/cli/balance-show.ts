@@ -1,5 +1,4 @@
 /** `tollgate balance show`. */
-import { currencyName } from '../billing/currency.ts'
 import type { Catalog } from '../catalog/connection.ts'
 import { debtOf, type OwnerState } from '../domain/bucket.ts'
 import { loadOwners } from '../ledger/loading.ts'
@@ -25,11 +24,12 @@ export async function showBalance(shell: Shell, options: OptionValues): Promise<
     shell.print(JSON.stringify({ ...owner, ...ofAccount }))
     return 0
   }
-  const currency = currencyName(config.rating.currencyCode)
   for (const [index, owner] of owners.entries()) {
     // Shared balances are shown only if there are any.
     if (index > 0 && owner.buckets.length === 0 && debtOf(owner) === 0) continue
-    for (const line of ownerText(owner, nameOf, nowMs, currency)) shell.print(line)
+    for (const line of ownerText(owner, nameOf, nowMs, config.rating.currencyCode)) {
+      shell.print(line)
+    }
   }
   return 0
 }

@@ -10,6 +10,7 @@ import { CommandError, UsageError } from './errors.ts'
 import { operator } from './operator.ts'
 import { aligned } from './owners.ts'
 import { type OptionValues, optionalNumber, optionalText, requiredText } from './parse.ts'
+import { Progress } from './progress.ts'
 import type { Shell } from './shell.ts'
 import { withCatalog } from './stores.ts'
 
@@ -31,14 +32,12 @@ export async function createCardBatch(shell: Shell, options: OptionValues): Prom
     file: requiredText(options, 'output'),
     isContinued: options['continue'] === true,
   }
-  const line = shell.statusLine()
+  const progress = new Progress(shell, 'cards', count)
   await withCards(config, (stores) => {
     const secrets = cardSecretsOf(stores.catalog, config)
-    const onProgress = (created: number) => {
-      if (line.isTerminal) line.show(`${created} of ${count} cards`)
-    }
+    const onProgress = (created: number) => progress.show(created)
     return createBatch({ ...stores, secrets, timeZone, onProgress }, order)
-  }).finally(() => line.clear())
+  }).finally(() => progress.end())
   shell.print(
     `created ${count} cards of batch ${order.batch_number}; their secrets are in ${order.file}`,
   )

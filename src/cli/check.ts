@@ -29,7 +29,7 @@ export async function check(shell: Shell, options: OptionValues): Promise<0 | 1>
   const patience = patienceIn(shell, config)
   await withCatalog(
     config,
-    (catalog) => examine(repeatingReads(catalog, patience), config, problems),
+    (catalog) => examine(repeatingReads(catalog), config, problems),
     patience,
   )
   const { listed, counts, total } = problems

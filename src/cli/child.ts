@@ -148,11 +148,13 @@ function awaitMessage(
   })
 }
 
+type Watched = Pick<ChildProcess, 'on' | 'once' | 'kill'>
+
 /**
  * A frozen process is killed even where it is stopped, and never runs again: what it had not sent
  * is not charged. Ticks are counted, because this process may have been frozen as well.
  */
-function killIfSilent(child: ChildProcess, { forMs, onKill }: Silence): { end(): void } {
+export function killIfSilent(child: Watched, { forMs, onKill }: Silence): { end(): void } {
   let ticks = 0
   let timer: NodeJS.Timeout | undefined
   let hasEnded = false

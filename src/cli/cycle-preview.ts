@@ -1,5 +1,6 @@
 /** `tollgate cycle preview`: what a run would store, also with a supposed change. */
 import { readFileSync } from 'node:fs'
+import { type MoneyFormat, moneyFormat } from '../billing/currency.ts'
 import { computeAccount } from '../billing/cycle/compute.ts'
 import type { TaxChange } from '../billing/cycle/written-taxes.ts'
 import { type Assumed, readAssumed } from '../billing/run/assumed.ts'
@@ -44,6 +45,7 @@ export function previewCycle(shell: Shell, options: OptionValues): Promise<0 | 1
     const nowMs = clock.nowMs()
     const head = await previewHead(catalog, state, nowMs)
     const isJson = options['json'] === true
+    const money = moneyFormat(config.rating.currencyCode)
     shell.print(isJson ? JSON.stringify(head) : headText(head))
     let totals = NO_TOTALS
     const request = { cycle: state.cycle, aid, assumed, comparedKey: head.compared, back, nowMs }
@@ -52,9 +54,9 @@ export function previewCycle(shell: Shell, options: OptionValues): Promise<0 | 1
       totals = withAccount(totals, account)
       if (aid === null && !isShown(account, head)) continue
       if (isJson) shell.print(JSON.stringify(account))
-      else for (const line of accountLines(account)) shell.print(line)
+      else for (const line of accountLines(account, money)) shell.print(line)
     }
-    shell.print(isJson ? JSON.stringify(totals) : totalsText(totals))
+    shell.print(isJson ? JSON.stringify(totals) : totalsText(totals, money))
     return totals.failed === 0 ? 0 : 1
   })
 }
@@ -104,55 +106,73 @@ function headText({ key, status, previous, compared }: PreviewHead): string {
   ].join('\n')
 }
 
-function accountLines(account: AccountPreview): string[] {
+function accountLines(account: AccountPreview, money: MoneyFormat): string[] {
   const { aid, total, stored, changes, others, failed } = account
   if (failed !== undefined) return [`account ${aid}: failed: ${failed}`]
   const difference = new Exact(total ?? 0).minus(stored ?? 0)
-  const totals = `${total ?? 'no invoice'}, stored ${stored ?? 'none'}, difference ${difference}`
+  const [now, before] = [moneyOr('no invoice', total, money), moneyOr('none', stored, money)]
+  const totals = `${now}, stored ${before}, difference ${money(difference)}`
   const ofOthers = new Exact(others.wanted).minus(others.stored)
   return [
     `account ${aid}: ${totals}`,
-    ...changes.map((change) => `  ${changeText(change)}`),
+    ...changes.map((change) => `  ${changeText(change, money)}`),
     ...(ofOthers.isZero()
       ? []
-      : [`  usage and credits: ${others.stored} -> ${others.wanted} (${ofOthers})`]),
-    ...account.price_changes.map((change) => `  ${priceChangeText(change)}`),
-    ...account.tax_changes.map((change) => `  ${taxChangeText(change)}`),
+      : [
+          `  usage and credits: ${money(others.stored)} -> ${money(others.wanted)} ` +
+            `(${money(ofOthers)})`,
+        ]),
+    ...account.price_changes.map((change) => `  ${priceChangeText(change, money)}`),
+    ...account.tax_changes.map((change) => `  ${taxChangeText(change, money)}`),
     ...account.not_returned.map(
-      (line) => `  not corrected in cycle ${line.cycle}: ${changeText(line)}`,
+      (line) => `  not corrected in cycle ${line.cycle}: ${changeText(line, money)}`,
     ),
   ]
 }
 
-function changeText({ line, from, to, stored, wanted, difference }: ChangedLine): string {
-  const days = `${from.slice(0, 10)} to ${to.slice(0, 10)}`
-  return `${line} ${days}: ${stored ?? 'none'} -> ${wanted ?? 'none'} (${difference})`
+function moneyOr(none: string, amount: string | null, money: MoneyFormat): string {
+  return amount === null ? none : money(amount)
 }
 
-function priceChangeText({ sid, kind, name, cycle, since, ...price }: PriceChange): string {
+function changeText(change: ChangedLine, money: MoneyFormat): string {
+  const { line, from, to, difference } = change
+  const days = `${from.slice(0, 10)} to ${to.slice(0, 10)}`
+  const [stored, wanted] = [change.stored, change.wanted].map((each) =>
+    moneyOr('none', each, money),
+  )
+  return `${line} ${days}: ${stored} -> ${wanted} (${money(difference)})`
+}
+
+function priceChangeText(
+  { sid, kind, name, cycle, since, ...price }: PriceChange,
+  money: MoneyFormat,
+): string {
   const { rule, amount, other_amount: other } = price
   const otherRule = rule === 'at_end' ? 'by_day' : 'at_end'
-  const alternative = other === null ? '' : `, otherwise ${other} (${otherRule})`
+  const alternative = other === null ? '' : `, otherwise ${money(other)} (${otherRule})`
   return (
     `price of ${kind} ${name} changes on ${since.slice(0, 10)} in cycle ${cycle}: ` +
-    `subscriber ${sid} pays ${amount} (${rule})${alternative}`
+    `subscriber ${sid} pays ${money(amount)} (${rule})${alternative}`
   )
 }
 
-function taxChangeText({ sid, kind, name, cycle, ...amounts }: TaxChange): string {
+function taxChangeText(
+  { sid, kind, name, cycle, ...amounts }: TaxChange,
+  money: MoneyFormat,
+): string {
   const { charged, in_force: inForce, difference } = amounts
   return (
-    `tax of ${kind} ${name} has changed in cycle ${cycle}: subscriber ${sid} keeps ${charged}, ` +
-    `by the tax in force ${inForce} (${difference})`
+    `tax of ${kind} ${name} has changed in cycle ${cycle}: subscriber ${sid} keeps ` +
+    `${money(charged)}, by the tax in force ${money(inForce)} (${money(difference)})`
   )
 }
 
-function totalsText(totals: PreviewTotals): string {
+function totalsText(totals: PreviewTotals, money: MoneyFormat): string {
   const { accounts, invoices, changed, failed, total, stored, difference, ...more } = totals
   return (
     `accounts ${accounts}, invoices ${invoices}, with differences ${changed}, ` +
     `failed ${failed}\n` +
-    `total ${total}, stored ${stored}, difference ${difference}\n` +
-    `with changed prices ${more.price_changes}, not corrected ${more.not_returned}`
+    `total ${money(total)}, stored ${money(stored)}, difference ${money(difference)}\n` +
+    `with changed prices ${more.price_changes}, not corrected ${money(more.not_returned)}`
   )
 }

@@ -274,7 +274,7 @@ export function confirmCycle(shell: Shell, options: OptionValues): Promise<0 | 1
       throw new CommandError('there are no invoices to confirm')
     }
     const log = warnings(shell)
-    const threads = documentThreads(config, clock)
+    const threads = documentThreads({ catalog, config, clock })
     const documents = createDocuments(config.invoices, threads.make)
     const mail = mailHandler({ catalog, config, documents })
     catalog.dispatcher.register({ [MAIL_KIND]: mail }, log)

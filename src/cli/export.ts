@@ -48,7 +48,7 @@ export async function exportFile(
       const stores = { catalog, config, clock }
       const done = { definition, action: 'export', filter: request.filter, rows: null } as const
       await recordRead(stores, operator(), done)
-      await send(shell, exportRows(repeatingReads(catalog, patience), request), output)
+      await send(shell, exportRows(repeatingReads(catalog), request), output)
     }
     await withCatalog(config, act, patience)
     return 0

@@ -17,7 +17,6 @@ import {
 import { MIGRATED, migrationSettings } from '../admin/entities/import/migration.ts'
 import { type ImportResult, importEnvelope } from '../admin/entities/import/result.ts'
 import { createEntityApi } from '../admin/entity-api.ts'
-import type { Patience } from '../catalog/patience.ts'
 import { isObject } from '../domain/fields.ts'
 import { monotonicMs } from '../runtime/clock.ts'
 import { createLogger } from '../runtime/log.ts'
@@ -51,8 +50,7 @@ export async function importFile(
   const config = shell.config()
   const log = createLogger({ name: 'cli', level: 'silent' })
   const failed = failedFile(optionalText(options, 'failed'))
-  const patience = patienceIn(shell, config)
-  const status = new ImportStatus(shell, failed.add, patience)
+  const status = new ImportStatus(shell, failed.add)
   try {
     const act = async ({ catalog, ledger, clock, accounts: { lookup } }: Stores) => {
       const api = createEntityApi({ catalog, ledger, clock, config, lookup, log })
@@ -75,7 +73,7 @@ export async function importFile(
       const request = { ...who, settings, file: source, importId }
       return importRows(api.stores, request, status)
     }
-    const result = await withStores(config, act, patience)
+    const result = await withStores(config, act, patienceIn(shell, config))
     status.end()
     printResult(shell, result, status, options)
     return result.failed === 0 ? 0 : 1
@@ -175,7 +173,6 @@ const LINES_MS = 5_000
 
 class ImportStatus implements ImportWatch {
   readonly listed: Failure[] = []
-  readonly patience: Patience
   readonly #shell: Shell
   readonly #line: StatusLine
   readonly #add: (failure: Failure) => void
@@ -183,8 +180,7 @@ class ImportStatus implements ImportWatch {
   #shownMs = 0
   #rate = new WorkRate(this.#beganMs)
 
-  constructor(shell: Shell, add: (failure: Failure) => void, patience: Patience) {
-    this.patience = patience
+  constructor(shell: Shell, add: (failure: Failure) => void) {
     this.#shell = shell
     this.#line = shell.statusLine()
     this.#add = add

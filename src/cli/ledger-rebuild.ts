@@ -1,4 +1,5 @@
 /** `tollgate ledger rebuild`: restores a ledger that Redis has lost from the records in MongoDB. */
+import { type MoneyFormat, moneyFormat } from '../billing/currency.ts'
 import { epochRecordOf } from '../catalog/installation.ts'
 import { repeatingReads } from '../catalog/repeating-reads.ts'
 import { systemClock } from '../runtime/clock.ts'
@@ -26,17 +27,18 @@ export async function rebuildLedger(shell: Shell, options: OptionValues): Promis
   const isDryRun = options['dry-run'] === true
   const totals = emptyTotals()
   const progress = new Progress(shell, 'accounts')
-  const onAccount = reporter(shell, totals, isJson, progress)
+  const money = moneyFormat(config.rating.currencyCode)
+  const onAccount = reporter(shell, totals, isJson ? null : money, progress)
   const patience = patienceIn(shell, config)
   const { redis, catalog, close } = await connectStores(config, patience)
   try {
     const record = epochRecordOf(catalog)
-    const stores = { redis, catalog: repeatingReads(catalog, patience), record }
+    const stores = { redis, catalog: repeatingReads(catalog), record }
     const settings = { ...config.ledger, isDryRun, settleMs: SETTLE_MS }
     const nowMs = systemClock.nowMs()
     const rebuilt = await rebuild(stores, { ...settings, nowMs }, onAccount)
     if (isJson) shell.print(JSON.stringify({ totals: totalsJson(totals), ...rebuilt }))
-    else for (const line of endLines(totals, rebuilt)) shell.print(line)
+    else for (const line of endLines(totals, rebuilt, money)) shell.print(line)
     return 0
   } catch (error) {
     throw outageAsCommandError(error)
@@ -49,23 +51,28 @@ export async function rebuildLedger(shell: Shell, options: OptionValues): Promis
 function reporter(
   shell: Shell,
   totals: Totals,
-  isJson: boolean,
+  /** Null for JSON. */
+  money: MoneyFormat | null,
   progress: Progress,
 ): (account: RestoredAccount) => void {
   return (account) => {
     progress.end()
     addAccount(totals, account)
-    if (isJson) shell.print(JSON.stringify(accountJson(account)))
-    else for (const line of accountLines(account)) shell.print(line)
+    if (money === null) shell.print(JSON.stringify(accountJson(account)))
+    else for (const line of accountLines(account, money)) shell.print(line)
     progress.show(totals.accounts)
   }
 }
 
-function endLines(totals: Totals, { epoch }: { epoch: string | null }): string[] {
+function endLines(
+  totals: Totals,
+  { epoch }: { epoch: string | null },
+  money: MoneyFormat,
+): string[] {
   const { accounts } = totals
   const what = epoch === null ? 'would be restored' : 'restored'
   return [
-    `${accounts} accounts ${what}: ${totalsText(totals)}`,
+    `${accounts} accounts ${what}: ${totalsText(totals, money)}`,
     epoch === null ? 'nothing was written' : `the ledger is restored, epoch ${epoch}`,
   ]
 }

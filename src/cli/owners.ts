@@ -1,4 +1,5 @@
 /** Owner selection of the balance commands, and the text form of balances. */
+import { currencyName, type MoneyFormat, moneyFormat } from '../billing/currency.ts'
 import { subscriberAt } from '../billing/customer-lookup.ts'
 import { type Bucket, debtOf, freeAt, hasEnded, type OwnerState } from '../domain/bucket.ts'
 import { decimalText } from '../domain/money.ts'
@@ -40,9 +41,9 @@ export async function accountOf(
   return subscriber.aid
 }
 
-/** Units as an integer, money as a decimal. */
-export function amountText(kind: Bucket['kind'], amount: number): string {
-  return kind === 'units' ? String(amount) : decimalText(amount)
+/** Units as an integer, money as a decimal with its currency. */
+export function amountText(kind: Bucket['kind'], amount: number, money: MoneyFormat): string {
+  return kind === 'units' ? String(amount) : money(decimalText(amount))
 }
 
 /** JSON of an owner: units, and money as decimals; credit is positive. */
@@ -53,7 +54,7 @@ export function ownerJson(owner: OwnerState, nameOf: (id: number) => string, now
     version: owner.version,
     debt: Number(decimalText(debtOf(owner))),
     buckets: owner.buckets.map((bucket) => {
-      const format = (amount: number) => Number(amountText(bucket.kind, amount))
+      const format = (amount: number) => Number(amountText(bucket.kind, amount, String))
       return {
         id: bucket.id,
         include: bucket.prepaidIncludeId,
@@ -74,39 +75,40 @@ export function ownerJson(owner: OwnerState, nameOf: (id: number) => string, now
   }
 }
 
-/** The table of an owner's balances. `currency`: null if none is configured. */
+/** The table of an owner's balances; one column names the currency (`currencyCode`: numeric). */
 export function ownerText(
   owner: OwnerState,
   nameOf: (id: number) => string,
   nowMs: number,
-  currency: string | null,
+  currencyCode: number,
 ): string[] {
   const who = owner.sid === 0 ? 'shared by account' : `subscriber ${owner.sid} of account`
   const head = ['include', 'for', 'free', 'reserved', 'spent', 'credited', 'ends']
-  const money = currency ?? 'money'
+  const currency = currencyName(currencyCode) ?? 'money'
+  const money = moneyFormat(currencyCode)
   const rows = owner.buckets.map((bucket) => {
-    const format = (amount: number) => amountText(bucket.kind, amount)
+    const format = (amount: number) => amountText(bucket.kind, amount, String)
     const { prepaidIncludeId: id, kind, usaget, counter } = bucket
     return [
       counter === '' ? `${id} ${nameOf(id)}`.trim() : counter,
-      kind === 'units' ? usaget || 'units' : `${money}${usaget === '' ? '' : ` for ${usaget}`}`,
+      kind === 'units' ? usaget || 'units' : `${currency}${usaget === '' ? '' : ` for ${usaget}`}`,
       ...[freeAt(bucket, nowMs), bucket.reserved, bucket.spent, bucket.credited].map(format),
-      endText(bucket, nowMs),
+      endText(bucket, nowMs, money),
     ]
   })
   const debt = debtOf(owner)
   return [
     `${who} ${owner.aid}`,
     ...(rows.length === 0 ? ['  no balances'] : aligned([head, ...rows])),
-    ...(debt > 0 ? [`  debt ${decimalText(debt)} ${currency ?? ''}`.trimEnd()] : []),
+    ...(debt > 0 ? [`  debt ${money(decimalText(debt))}`] : []),
   ]
 }
 
-function endText(bucket: Bucket, nowMs: number): string {
+function endText(bucket: Bucket, nowMs: number, money: MoneyFormat): string {
   const { toMs, kind, free } = bucket
   if (toMs >= FOREVER_MS) return 'never'
   const end = new Date(toMs).toISOString()
-  return hasEnded(bucket, nowMs) ? `${end}, ${amountText(kind, free)} lapsed` : end
+  return hasEnded(bucket, nowMs) ? `${end}, ${amountText(kind, free, money)} lapsed` : end
 }
 
 /** Rows with aligned columns. */

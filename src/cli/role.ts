@@ -129,6 +129,7 @@ async function startInOrder(
     }
     shutdown.add(name, () => role.close(), ROLE_SHARE)
     const { ports = {} } = role
+    beatToParent(config.realtime.silenceMs)
     notifyParent({ type: 'ready', ports })
     log.info(ports, 'ready')
     endWithParent()

@@ -46,7 +46,7 @@ const READING =
   'list show get history parked preview status check test send audit export quote help version'
 
 /** True if a command ends when nobody reads its output any more; others finish what they do. */
-function isReading(name: string): boolean {
+export function isReading(name: string): boolean {
   return READING.split(' ').includes(name.split(' ').at(-1) ?? '')
 }
 

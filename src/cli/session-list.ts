@@ -1,4 +1,5 @@
 /** `tollgate session list`: open sessions. */
+import { type MoneyFormat, moneyFormat } from '../billing/currency.ts'
 import { decimalText } from '../domain/money.ts'
 import type { Session } from '../domain/session.ts'
 import { openSessionsOf } from '../ledger/open-sessions.ts'
@@ -27,11 +28,14 @@ export async function listSessions(shell: Shell, options: OptionValues): Promise
     return found.sort((one, other) => one.openedMs - other.openedMs)
   })
   if (options['json'] === true) shell.print(JSON.stringify(sessions.map(sessionView)))
-  else for (const line of sessionsText(sessions)) shell.print(line)
+  else
+    for (const line of sessionsText(sessions, moneyFormat(config.rating.currencyCode))) {
+      shell.print(line)
+    }
   return 0
 }
 
-function sessionsText(sessions: readonly Session[]): string[] {
+function sessionsText(sessions: readonly Session[], money: MoneyFormat): string[] {
   if (sessions.length === 0) return ['no open sessions']
   const head = ['sid', 'session', 'origin', 'opened', 'expires', 'request', 'reserved']
   const rows = sessions.map((session) => [
@@ -41,19 +45,19 @@ function sessionsText(sessions: readonly Session[]): string[] {
     new Date(session.openedMs).toISOString(),
     new Date(session.expiresMs).toISOString(),
     session.lastNumber < 0 ? '' : String(session.lastNumber),
-    reservationText(session),
+    reservationText(session, money),
   ])
   return aligned([head, ...rows])
 }
 
 /** Reservations of a session by rating group. */
-export function reservationText({ services }: Session): string {
+export function reservationText({ services }: Session, money: MoneyFormat): string {
   const reservations = services.map((service) => {
     const { ratingGroup, serviceIdentifier, usaget, reservation } = service
     const name = serviceIdentifier === '' ? ratingGroup : `${ratingGroup}/${serviceIdentifier}`
     const micros = reservedMicros(service)
-    const money = micros === 0 ? '' : ` (${decimalText(micros)} of money)`
-    return `${name}: ${reservation.units} ${usaget || 'units'}${money}`
+    const paid = micros === 0 ? '' : ` (${money(decimalText(micros))} of money)`
+    return `${name}: ${reservation.units} ${usaget || 'units'}${paid}`
   })
   return reservations.length === 0 ? 'nothing' : reservations.join(', ')
 }

@@ -1,4 +1,5 @@
 /** `tollgate session release`: an operator ends a session. */
+import { moneyFormat } from '../billing/currency.ts'
 import type { Config } from '../config/schema.ts'
 import {
   askToEnd,
@@ -7,16 +8,14 @@ import {
   SessionEndError,
   sessionToEnd,
 } from '../ledger/end-session.ts'
-import { LedgerLostError } from '../ledger/epochs.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import type { FoundSession } from '../ledger/open-sessions.ts'
-import { StoreDownError } from '../store/redis.ts'
 import { CommandError } from './errors.ts'
 import { recordByOperator } from './operator.ts'
 import { type OptionValues, optionalText } from './parse.ts'
 import { reservationText } from './session-list.ts'
 import type { Shell } from './shell.ts'
-import { LEDGER_LOST, withStores } from './stores.ts'
+import { LEDGER_LOST, withOutcome, withStores } from './stores.ts'
 
 /** Prints what was done. Throws `CommandError` if there is no such open session. */
 export async function release(shell: Shell, sessionId = '', options: OptionValues): Promise<0> {
@@ -67,20 +66,15 @@ async function releaseNow(
   const { commitAttemptsMax: attemptsMax, replayMs } = config.ledger
   const ending = endNow(ledger, found, { attemptsMax, replayMs }, nowMs)
   const { session, isPublished } = await ending.catch((error: unknown) => {
-    throw withRetryAdvice(error)
+    throw withOutcome(error, 'ended: repeat the command')
   })
-  const done = `ended session ${nameOf(found)}; released: ${reservationText(session)}`
+  const released = reservationText(session, moneyFormat(config.rating.currencyCode))
+  const done = `ended session ${nameOf(found)}; released: ${released}`
   if (isPublished === null) return [done]
   return [
     done,
     isPublished ? 'notified all nodes to end it there' : 'the nodes could not be notified',
   ]
-}
-
-function withRetryAdvice(error: unknown): unknown {
-  if (!(error instanceof StoreDownError) || error instanceof LedgerLostError) return error
-  const advice = 'it may have been ended: repeat the command'
-  return new CommandError(`${error.message}; ${advice}`, { cause: error })
 }
 
 function nameOf({ session }: FoundSession): string {

@@ -1,8 +1,8 @@
 /** `tollgate start`: runs everything on one machine, supervises it, and stops it in order. */
-import { writeFileSync } from 'node:fs'
+import { constants, copyFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
-import { DEMO_RECEIVER, DEMO_SETTINGS, hasDemo } from '../catalog/demo.ts'
-import { DATA_FOLDER_FILE } from '../config/load.ts'
+import { DEMO_RECEIVER, hasDemo } from '../catalog/demo.ts'
+import { DATA_FOLDER_FILE, DEMO_FILE } from '../config/load.ts'
 import type { Config } from '../config/schema.ts'
 import { FolderInUseError, type FolderLock, lockFolder } from '../embedded/folder-lock.ts'
 import { runDirFor } from '../embedded/run-dir.ts'
@@ -206,12 +206,12 @@ function childOptions(
     onLine,
     startTimeoutMs: ROLE_START_TIMEOUT_MS,
     stopTimeoutMs,
-    silence: name === 'realtime' ? silenceOf(config, log) : undefined,
+    silence: silenceOf(config, name, log),
   }
 }
 
-function silenceOf({ realtime: { silenceMs: forMs } }: Config, log: Logger) {
-  const onKill = () => log.error({ silenceMs: forMs }, 'charging does not run and is killed')
+function silenceOf({ realtime: { silenceMs: forMs } }: Config, part: RoleStarted, log: Logger) {
+  const onKill = () => log.error({ part, silenceMs: forMs }, `${part} does not run and is killed`)
   return { forMs, onKill }
 }
 
@@ -235,7 +235,7 @@ async function prepareStores({ config, dataDir, log, privateRanges }: StartConte
 /** The operator's own file of that name is kept. Roles, which start next, read it. */
 function writeDemoSettings(dataDir: string): void {
   try {
-    writeFileSync(join(dataDir, DATA_FOLDER_FILE), DEMO_SETTINGS, { flag: 'wx' })
+    copyFileSync(DEMO_FILE, join(dataDir, DATA_FOLDER_FILE), constants.COPYFILE_EXCL)
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
   }

@@ -151,6 +151,12 @@ export function outageAsCommandError(error: unknown): unknown {
   return isOutage ? new CommandError(error.message, { cause: error }) : error
 }
 
+/** For a write to the ledger, which an outage of Redis may have followed. */
+export function withOutcome(error: unknown, outcome: string): unknown {
+  if (!(error instanceof StoreDownError) || error instanceof LedgerLostError) return error
+  return new CommandError(`${error.message}; it may have been ${outcome}`, { cause: error })
+}
+
 /**
  * Runs `act` with MongoDB alone and the clock of the installation. Closes MongoDB afterwards.
  * Throws `CommandError`.

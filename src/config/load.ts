@@ -61,8 +61,9 @@ function defaultLayer(): Layer {
   return documentLayer(JSON.parse(readFileSync(BUILT_DEFAULT_FILE, 'utf8')), DEFAULT_FILE)
 }
 
-/** Settings of a data folder, which `tollgate start` writes with a demo. */
+/** Settings of a data folder; `tollgate start` copies those of the demo there, with its demo. */
 export const DATA_FOLDER_FILE = 'settings.yaml'
+export const DEMO_FILE = fileURLToPath(new URL('../../config/demo.yaml', import.meta.url))
 
 function dataFolderLayers(layers: readonly Layer[]): Layer[] {
   const set = layers.findLast(({ settings }) => settings.has('data.dir'))

@@ -4,6 +4,7 @@
  */
 import { type Bucket, copyOwner, debtOf, type OwnerState } from './bucket.ts'
 import type { PrepaidInclude } from './catalogue.ts'
+import { decimalText } from './money.ts'
 
 /** An operation that the current state of the balance does not allow. Nothing has changed. */
 export class BalanceRefusal extends Error {
@@ -13,6 +14,13 @@ export class BalanceRefusal extends Error {
 /** The adjustment would withdraw more than is available. */
 export class InsufficientBalanceError extends BalanceRefusal {
   override name = 'InsufficientBalanceError'
+  /** The message, with amounts of money as a function writes them. */
+  readonly textWith: (money: (amount: string) => string) => string
+
+  constructor(textWith: (money: (amount: string) => string) => string) {
+    super(textWith(String))
+    this.textWith = textWith
+  }
 }
 
 /** An amount would exceed 2^53 units or micros. */
@@ -86,9 +94,12 @@ export function credit(state: OwnerState, operation: Credit, nowMs: number): Cre
   const { amount, normalized } = decide(owner, bucket, operation)
   if (bucket.free + amount < 0 && amount < 0) {
     const { externalId } = operation.include
-    throw new InsufficientBalanceError(
-      `bucket ${externalId} has ${bucket.free} free, less than ${-amount}`,
-    )
+    throw new InsufficientBalanceError((money) => {
+      const [free, asked] = [before, -amount].map((value) =>
+        bucket.kind === 'units' ? String(value) : money(decimalText(value)),
+      )
+      return `bucket ${externalId} has ${free} free, less than ${asked}`
+    })
   }
   const repaid = operation.mode === 'set' ? 0 : repayable(owner, bucket, amount)
   addCredit(owner, bucket, amount, repaid)
@@ -105,7 +116,7 @@ function decide(
 ): { amount: number; normalized: number } {
   const most = include.unlimited || freeMax === undefined ? Number.POSITIVE_INFINITY : freeMax
   if (mode === 'set') {
-    if (amount < 0) throw new InsufficientBalanceError('a balance cannot be set below 0')
+    if (amount < 0) throw new InsufficientBalanceError(() => 'a balance cannot be set below 0')
     const target = Math.min(amount, most)
     return { amount: target - bucket.free, normalized: amount - target }
   }

@@ -7,7 +7,7 @@ import type { SettlementWork } from './copy-on-write.ts'
 import type { Line } from './line.ts'
 import { continuePrice } from './price-continuation.ts'
 import type { CategoryPrice, Payment } from './segment-parts.ts'
-import type { Reservation, Segment, SegmentStart, ServiceSession } from './session.ts'
+import type { Reservation, Segment, SegmentStart, ServiceSession, Session } from './session.ts'
 import { charge, PriceRangeError, peakCharge } from './tariff.ts'
 import { NO_BEGIN_MS } from './time.ts'
 
@@ -120,6 +120,15 @@ export function copyPayment(payment: Payment): Payment {
  */
 export function usedAt(reportedMs: number, sinceMs: number): number {
   return sinceMs === reportedMs ? reportedMs : Math.max(NO_BEGIN_MS, reportedMs - 1)
+}
+
+/** An instant before which nothing of the service's segment, or of its first one, was used. */
+export function beginOfUse(
+  { segment, reportedMs }: ServiceSession,
+  { openedMs }: Pick<Session, 'openedMs'>,
+): number {
+  if (segment !== null) return segment.firstMs
+  return reportedMs > 0 ? reportedMs : openedMs
 }
 
 /** The same for the last of the units: those after a tariff change may be used at the report. */

@@ -128,8 +128,8 @@ export interface ServiceSession {
   /** The same for other categories, which price every unit: due with the first used one. */
   othersAccessCharged: boolean
   /**
-   * Time of a report without usage after the last usage of the segment, epoch ms; 0 without
-   * such a report.
+   * Time of a report without usage after the last usage of the segment, or before the first one,
+   * epoch ms; 0 without such a report.
    */
   reportedMs: number
   /** Units reported so far. */
@@ -155,6 +155,7 @@ export interface Session {
   origin: string
   sessionId: string
   state: SessionState
+  /** By the node's clock, epoch ms. */
   openedMs: number
   /** Client of the latest request that identified one; null if none did. */
   client: CreditControlClient | null

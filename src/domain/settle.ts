@@ -73,8 +73,8 @@ export function settle(state: SettleState, program: ChargeProgram): Settlement {
 
 /** Usage in a later report was used after this report. */
 function recordReport({ service }: Settlement, { used, atMs }: ChargeProgram): void {
-  if (used > 0 || service.segment === null) service.reportedMs = 0
-  else if (atMs > service.segment.lastMs) {
+  if (used > 0) service.reportedMs = 0
+  else if (service.segment === null || atMs > service.segment.lastMs) {
     service.reportedMs = Math.max(service.reportedMs, atMs)
   }
 }

@@ -3,7 +3,7 @@
  * passes, and all of it if other terms or buckets apply to the grant that follows.
  */
 import type { Bucket } from '../domain/bucket.ts'
-import { type ServiceRequest, withVolumes } from '../domain/charge-request.ts'
+import { opensSession, type ServiceRequest, withVolumes } from '../domain/charge-request.ts'
 import type { CounterOwners } from '../domain/counters.ts'
 import {
   continuedService,
@@ -34,17 +34,44 @@ export function settleEarlier(
   effective: ServiceRequest,
   previous: ServiceSession,
 ): SettledUse {
-  const { segment } = previous
-  const hasExpired = states.session.state === 'expired'
-  const isSplit =
-    segment !== null &&
-    effective.used > 0 &&
-    !hasExpired &&
-    !isOfSegment(states, rates, effective, previous, segment)
-  const split = isSplit
-    ? settleShares(states, rates, effective, previous, segment)
-    : unsettled(previous, effective)
-  return settleBeforeGrant(states, rates, split)
+  const mayPass = effective.used > 0 && states.session.state !== 'expired'
+  const { owners } = states
+  const split = mayPass
+    ? passed(states, rates, effective, begun(states, rates, effective, previous))
+    : null
+  if (split === null) states.owners = owners
+  return settleBeforeGrant(states, rates, split ?? unsettled(previous, effective))
+}
+
+/**
+ * The service with a segment. Its first usage, without a grant, is since its last report, or that
+ * of the session if it is new, or the start.
+ */
+function begun(
+  states: RequestStates,
+  rates: ServiceRates,
+  effective: ServiceRequest,
+  previous: ServiceSession,
+): ServiceSession {
+  const { kind, eventTimeMs } = rates.request
+  const { profile } = rates.context
+  const { segment, reportedMs } = previous
+  if (segment !== null || opensSession(kind) || profile === null) return previous
+  const sinceMs = Math.max(reportedMs > 0 ? reportedMs : states.lastReportMs(), profile.fromMs)
+  const rated = sinceMs < eventTimeMs ? rates.find(effective, sinceMs) : null
+  return rated === null ? previous : startedService(previous, states.open(rated), sinceMs)
+}
+
+/** Settles the parts before the boundaries; null if the usage passes none. */
+function passed(
+  states: RequestStates,
+  rates: ServiceRates,
+  effective: ServiceRequest,
+  service: ServiceSession,
+): SettledUse | null {
+  const { segment } = service
+  if (segment === null || isOfSegment(states, rates, effective, service, segment)) return null
+  return settleShares(states, rates, effective, service, segment)
 }
 
 /** Whether the usage passes no boundary, which is the ordinary case. */
@@ -62,21 +89,21 @@ function isOfSegment(
   return rated === null || continues(segment, rated, states.owners)
 }
 
-/** Splits usage at the boundaries, and settles all parts but the last one. */
+/** Splits usage at the boundaries, if any, and settles all parts but the last one. */
 function settleShares(
   states: RequestStates,
   rates: ServiceRates,
   effective: ServiceRequest,
   previous: ServiceSession,
   segment: Segment,
-): SettledUse {
+): SettledUse | null {
   const { eventTimeMs } = rates.request
   const boundaries = boundariesOf(effective, previous, segment, eventTimeMs, {
     rateAt: (atMs) => rates.find(effective, atMs),
     owners: states.owners,
     profile: rates.context.profile,
   })
-  if (boundaries.length === 0) return unsettled(previous, effective)
+  if (boundaries.length === 0) return null
   const shares = sharesOf(effective, previous, segment, boundaries, eventTimeMs)
   const split = unsettled(previous, effective)
   for (const [index, { next, fromMs }] of boundaries.entries()) {

@@ -6,7 +6,7 @@ import type { ChargeRequest } from '../domain/charge-request.ts'
 import type { CounterOwners } from '../domain/counters.ts'
 import type { Line } from '../domain/line.ts'
 import { lineOf, serviceTagOf } from '../domain/lines.ts'
-import { appended, EMPTY_RESERVATION, usedAt } from '../domain/segment.ts'
+import { appended, beginOfUse, EMPTY_RESERVATION, usedAt } from '../domain/segment.ts'
 import {
   type SegmentStart,
   type ServiceSession,
@@ -33,6 +33,8 @@ export class RequestStates {
   /** A copy, whose list of services is replaced and never changed in place. */
   readonly session: Session
   #lines: Line[] = []
+  /** The session before the request. */
+  readonly #before: Session
   readonly #request: ChargeRequest
   readonly #sessionKey: string
   readonly #context: ChargeContext
@@ -46,9 +48,20 @@ export class RequestStates {
     this.#subscriber = view.subscriber
     this.#account = view.account
     this.session = withServices(session, session.services)
+    this.#before = session
     this.#request = request
     this.#sessionKey = sessionKey
     this.#context = context
+  }
+
+  /** Time of the last known report before the request, or of the start of the session. */
+  lastReportMs(): number {
+    const { openedMs, services } = this.#before
+    let lastMs = openedMs
+    for (const { reportedMs, segment } of services) {
+      lastMs = Math.max(lastMs, reportedMs, segment?.lastMs ?? 0)
+    }
+    return lastMs
   }
 
   get lines(): Line[] {
@@ -115,7 +128,7 @@ export class RequestStates {
       isUnused,
     } = options
     const exact = this.#request.kind === 'event'
-    const usedMs = exact ? atMs : usedAt(atMs, segment?.firstMs ?? this.session.openedMs)
+    const usedMs = exact ? atMs : usedAt(atMs, beginOfUse(service, this.session))
     const begunMs = begunBy(atMs, this.#context)
     const reservedUnits = reservation.units
     const input = { usaget, used, requested, atMs, usedMs, begunMs, end, exact, reservedUnits }

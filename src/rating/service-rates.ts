@@ -1,7 +1,7 @@
 /** Rates the services of one request at any instant. */
 import type { Reason } from '../domain/charge-outcome.ts'
 import type { ChargeRequest, ServiceRequest } from '../domain/charge-request.ts'
-import { usedAt } from '../domain/segment.ts'
+import { beginOfUse, usedAt } from '../domain/segment.ts'
 import type { ServiceSession, Session } from '../domain/session.ts'
 import type { ChargeContext } from './decision.ts'
 import { isBarred, rateService } from './program.ts'
@@ -59,18 +59,20 @@ export class ServiceRates {
    */
   ofUse(
     service: ServiceRequest,
-    { segment }: ServiceSession,
-    { openedMs }: Session,
+    previous: ServiceSession,
+    session: Session,
   ): RatedService | Reason {
     const { kind, eventTimeMs } = this.request
     // An event is used at its time.
     if (kind === 'event') return this.at(service, eventTimeMs)
-    const usedMs = usedAt(eventTimeMs, segment?.firstMs ?? openedMs)
+    const usedMs = usedAt(eventTimeMs, beginOfUse(previous, session))
     const { profile } = this.context
     // Before it there was another profile, whose terms the segment has.
     const isBefore = profile !== null && usedMs < profile.fromMs
     const rated = isBefore ? 'unknownSubscriber' : this.at(service, usedMs)
-    return typeof rated === 'string' && segment === null ? this.at(service, eventTimeMs) : rated
+    return typeof rated === 'string' && previous.segment === null
+      ? this.at(service, eventTimeMs)
+      : rated
   }
 
   hasPrice(service: ServiceRequest): boolean {

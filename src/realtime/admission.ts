@@ -32,10 +32,7 @@ export interface Admission {
   release(candidate: AdmissionCandidate, nowMs: number, isLookup: boolean, isDecided: boolean): void
   /** A request that has a slot waits for a MongoDB lookup: it no longer counts as queued. */
   beginLookup(nowMs: number): void
-  /**
-   * Must be called every `TICK_MS`: ends waits that have timed out and detects pauses of this
-   * thread.
-   */
+  /** Must be called every `TICK_MS`: ends waits that have timed out and detects stalls. */
   tick(nowMs: number): void
   readonly inFlight: number
   readonly statistics: AdmissionStatistics
@@ -75,8 +72,8 @@ export const TICK_MS = 20
 export const REQUEST_BYTES = 2_048
 
 /**
- * Terminations may use this part of the limit regardless of other load, and no more: a mass release
- * must not delay other requests.
+ * Terminations may use this part of the limit under lasting overload regardless of other load, and
+ * no more: a mass release must not delay other requests.
  */
 const TERMINATIONS_SHARE = 0.5
 /** Senders that can hold requests back do so once this share of the time or memory is used. */
@@ -94,7 +91,6 @@ class AdmissionGate implements Admission {
   readonly #newSessions: number
   readonly #reports: ReportQueue
   #reportsBytes = 0
-  #tickMs = -1
   #inFlight = 0
   #terminations = 0
   #lookups = 0
@@ -215,9 +211,8 @@ class AdmissionGate implements Admission {
   }
 
   tick(nowMs: number): void {
-    const lateMs = nowMs - this.#tickMs - TICK_MS
-    if (this.#tickMs >= 0 && lateMs > TICK_MS) this.#queue?.paused(lateMs)
-    this.#tickMs = nowMs
+    // A late tick counts as one: in a pause of this thread no answer could be taken.
+    this.#queue?.ran(TICK_MS, this.#inFlight - this.#lookups)
     for (const waiting of this.#reports.takeExpired(nowMs)) {
       this.#refusedLate += 1
       this.#reportsBytes -= waiting.bytes + REQUEST_BYTES
@@ -236,12 +231,17 @@ class AdmissionGate implements Admission {
     return this.#queue?.limit ?? this.#options.inFlightMax
   }
 
+  get #terminationsMax(): number {
+    const limit = this.#queue?.overloadLimit ?? this.#options.inFlightMax
+    return Math.min(limit, this.#limit) * TERMINATIONS_SHARE
+  }
+
   get #isEmpty(): boolean {
     return this.#inFlight === 0 && this.#reports.size === 0
   }
 
   #hasRoom(load: LoadClass): boolean {
-    if (load === 'termination') return this.#terminations < this.#limit * TERMINATIONS_SHARE
+    if (load === 'termination') return this.#terminations < this.#terminationsMax
     const queued = this.#inFlight - this.#lookups
     return queued < this.#limit * (load === 'opening' ? this.#newSessions : 1)
   }

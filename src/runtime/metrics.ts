@@ -1,4 +1,5 @@
 import { AggregatorRegistry, Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client'
+import { createAdminMetrics } from './admin-metrics.ts'
 import { monotonicMs } from './clock.ts'
 import { type CustomerMetrics, createCustomerMetrics } from './customer-metrics.ts'
 import { type CycleMetrics, createCycleMetrics } from './cycle-metrics.ts'
@@ -7,9 +8,7 @@ import { createFastHistogram, type MetricValues } from './fast-histogram.ts'
 import { createLoopMetrics } from './loop-metrics.ts'
 import { createNotificationMetrics, type NotificationMetrics } from './notification-metrics.ts'
 import { createOverloadMetrics, type OverloadMetrics } from './overload-metrics.ts'
-import { createRefusalMetrics } from './refusal-metrics.ts'
 import { createRequestMetrics, type RequestMetrics } from './request-metrics.ts'
-import { createRetentionMetrics } from './retention-metrics.ts'
 import { createStoreMetrics, type StoreMetrics } from './store-metrics.ts'
 import { createTlsMetrics, type TlsMetrics } from './tls-metrics.ts'
 
@@ -154,8 +153,7 @@ export function createMetrics(origin: MetricsSource, loop = 0): Metrics {
     ...overload,
     ...createRecorderMetrics(registry),
     ...createStoreMetrics(registers),
-    ...createRetentionMetrics(registers),
-    ...createRefusalMetrics(registers),
+    ...createAdminMetrics(registers),
     ...createCustomerMetrics(registers),
     ...createCycleMetrics(registers),
     ...createNotificationMetrics(registers),

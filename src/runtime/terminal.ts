@@ -4,7 +4,7 @@ import type { Readable, Writable } from 'node:stream'
 
 export interface Streams {
   readonly stdin: Readable
-  readonly stdout: Writable
+  readonly stdout: Writable & { isTTY?: boolean }
   readonly stderr: Writable & { isTTY?: boolean; columns?: number }
 }
 
@@ -31,11 +31,12 @@ export class Terminal {
     this.#streams.stderr.write(`${escaped(line)}\n`)
   }
 
-  /** Writes texts to standard output with back-pressure. */
+  /** Writes texts to standard output with back-pressure; as they are unless it is a terminal. */
   async printAll(texts: AsyncIterable<string>): Promise<void> {
     const { stdout } = this.#streams
     for await (const text of texts) {
-      if (!stdout.write(text)) await once(stdout, 'drain')
+      const shown = stdout.isTTY === true ? escaped(text) : text
+      if (!stdout.write(shown)) await once(stdout, 'drain')
     }
   }
 

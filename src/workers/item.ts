@@ -109,12 +109,23 @@ export function queriesOf(item: Item, nowMs: number): readonly ProfileQuery[] {
 }
 
 /**
- * The instant whose profile applies to a request. A time of whole seconds stands for its second, in
- * which a revision of the subscriber may have begun.
+ * The instant whose profile applies to a request: before its time if it only reports usage. A time
+ * of whole seconds stands for its second, in which a revision of the subscriber may have begun.
  */
-export function profileInstantOf({ eventTimeMs }: ChargeRequest, nowMs: number): number {
+export function profileInstantOf(request: ChargeRequest, nowMs: number): number {
+  const { eventTimeMs } = request
+  if (isReport(request)) return eventTimeMs - 1
   if (eventTimeMs % 1000 !== 0) return eventTimeMs
   return Math.max(eventTimeMs, Math.min(nowMs, eventTimeMs + 999))
+}
+
+/** Whether all of the request is about the time before it. */
+function isReport({ kind, services }: ChargeRequest): boolean {
+  if (kind !== 'release' && kind !== 'update') return false
+  return services.every(({ requested, checksCredit, used, usedBefore, parts }) => {
+    const asks = kind === 'update' && (requested > 0 || checksCredit)
+    return !asks && parts === null && (usedBefore < 0 || usedBefore >= used)
+  })
 }
 
 /** A request whose profile began within the second of its time is rated at that begin. */

@@ -9,11 +9,9 @@ import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { DEFINITIONS } from '../../src/admin/entities/definitions/collections.ts'
 import type { OpenApiDocument } from '../../src/admin/entities/openapi/document.ts'
-import { type Admin, startAdmin } from '../../src/admin/start.ts'
-import { loadConfig } from '../../src/config/load.ts'
-import { systemClock } from '../../src/runtime/clock.ts'
-import { createMetrics } from '../../src/runtime/metrics.ts'
-import { silent, startTestStores, type TestStores } from '../support/recorder/accounts.ts'
+import type { Admin } from '../../src/admin/start.ts'
+import { startTestAdmin } from '../support/admin/test-admin.ts'
+import { startTestStores, type TestStores } from '../support/recorder/accounts.ts'
 import { CHROMIUM } from '../support/tools.ts'
 
 let stores: TestStores
@@ -23,16 +21,7 @@ let folder: string
 beforeAll(async () => {
   stores = await startTestStores()
   folder = mkdtempSync(join(tmpdir(), 'tg-browser-'))
-  const config = loadConfig({
-    env: {
-      ...stores.environment,
-      TOLLGATE_ADMIN_PORT: '0',
-      TOLLGATE_ADMIN_OPEN_TO: 'loopback',
-      TOLLGATE_RECORDER_ENABLED: 'false',
-    },
-  })
-  const metrics = createMetrics({ node: 'test', role: 'admin' })
-  admin = await startAdmin({ config, log: silent, metrics, clock: systemClock })
+  admin = await startTestAdmin(stores)
 })
 afterAll(async () => {
   await admin.close(0)

@@ -3,14 +3,13 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { startMongoServer } from '@tollgate/embedded-mongo'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
-import { type Admin, startAdmin } from '../../src/admin/start.ts'
-import { loadConfig } from '../../src/config/load.ts'
+import type { Admin } from '../../src/admin/start.ts'
 import { beginEpoch } from '../../src/ledger/install.ts'
-import { systemClock } from '../../src/runtime/clock.ts'
 import type { CustomerSystemState } from '../../src/runtime/customer-metrics.ts'
 import { createLogger } from '../../src/runtime/log.ts'
 import { createMetrics } from '../../src/runtime/metrics.ts'
 import { publishSnapshot } from '../../src/store/metrics-exchange.ts'
+import { QUICK_RECORDER, startTestAdmin } from '../support/admin/test-admin.ts'
 import { TEST_EPOCH } from '../support/ledger.ts'
 import { fillStore } from '../support/mongo.ts'
 import { silent, startTestStores, type TestStores, topUp } from '../support/recorder/accounts.ts'
@@ -34,19 +33,8 @@ afterEach(async () => {
 })
 
 async function start(env: Record<string, string> = {}, log = silent) {
-  const config = loadConfig({
-    env: {
-      ...stores.environment,
-      TOLLGATE_MONGO_URL: proxy.url,
-      TOLLGATE_MONGO_TIMEOUT_MS: '300',
-      TOLLGATE_RECORDER_BLOCK_MS: '20',
-      TOLLGATE_ADMIN_PORT: '0',
-      TOLLGATE_ADMIN_OPEN_TO: 'loopback',
-      ...env,
-    },
-  })
-  const metrics = createMetrics({ node: 'test', role: 'admin' })
-  const admin = await startAdmin({ config, log, metrics, clock: systemClock })
+  const mongo = { TOLLGATE_MONGO_URL: proxy.url, TOLLGATE_MONGO_TIMEOUT_MS: '300' }
+  const admin = await startTestAdmin(stores, { ...mongo, ...QUICK_RECORDER, ...env }, { log })
   running.push(admin)
   const get = async (path: string, init?: RequestInit) => {
     const response = await fetch(`http://127.0.0.1:${admin.port}${path}`, init)
@@ -279,5 +267,49 @@ describe('the port', () => {
     const { admin } = await start()
     const again = start({ TOLLGATE_ADMIN_PORT: String(admin.port) })
     await expect(again).rejects.toThrow(`cannot listen on 127.0.0.1:${admin.port}: EADDRINUSE`)
+  })
+})
+
+describe('a standing job that MongoDB interrupts', () => {
+  it.each([
+    ['cards', 'cards'],
+    ['autorenew', 'autorenew'],
+    ['payments', 'gatewaycharges'],
+    ['retention', 'audit'],
+  ] as const)('%s goes on by itself, and soon', async (kind, collection) => {
+    await stores.catalog.jobs.deleteMany({})
+    await stores.catalog.cards.deleteMany({})
+    let said = ''
+    const write = (line: string) => {
+      said += line
+    }
+    const log = createLogger({ name: 'test', level: 'info', destination: { write } })
+    await start({ TOLLGATE_JOBS_POLL_MS: '100', TOLLGATE_JOBS_RETRY_MS: '100' }, log)
+    const job = { kind, ...(collection === 'audit' && { subject: collection }) }
+    const found = () => stores.catalog.jobs.findOne(job)
+    await expect.poll(async () => (await found())?.state, { timeout: 20_000 }).toBe('waiting')
+    let isCut = false
+    proxy.cutBefore((request) => {
+      const isRead = request.includes('find\0') && request.includes(`\0${collection}\0`)
+      if (isCut || !isRead) return false
+      isCut = true
+      return true
+    })
+    await stores.catalog.cards.insertOne({ status: 'Idle', to: new Date(0) } as never)
+    const cutMs = Date.now()
+    await stores.catalog.jobs.updateOne(job, { $set: { due: new Date(0) } })
+    // The failure cannot be stored either.
+    const text = /"a job failed; it will be retried".*"cannot read the jobs that are due"/s
+    await expect.poll(() => said, { timeout: 20_000 }).toMatch(text)
+    await proxy.restore()
+    const done = async () => {
+      const { state, error, changed } = (await found()) ?? {}
+      return state === 'waiting' && error === '' && Number(changed) > cutMs
+    }
+    // Sooner than the lease of the job ends.
+    await expect.poll(done, { timeout: 30_000 }).toBe(true)
+    if (kind !== 'cards') return
+    expect((await found())?.counts).toEqual({ expired: 1 })
+    expect(await stores.catalog.audit.countDocuments({ type: 'expire' })).toBe(1)
   })
 })

@@ -1,5 +1,11 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { parseCommandStats, sumOf } from '../../bench/measure/figures.ts'
+import { windowOf } from '../../bench/measure/load.ts'
+import { collectionsIn } from '../../bench/measure/loop-delays.ts'
+import { openLoopTable } from '../../bench/measure/open-loops.ts'
 import { partsOf } from '../../bench/report/parts.ts'
 import { failuresIn } from '../../bench/scenarios/audit.ts'
 import { notAdmittedOf, ratesOf } from '../../bench/scenarios/latency.ts'
@@ -80,4 +86,25 @@ describe('benchmark statistics', () => {
     const text = 'a_total{node="n",role="r"} 2\na_total{node="n",role="s"} 3\na_total_more 100\n'
     expect(sumOf(text, 'a_total')).toBe(5)
   })
+})
+
+it('the pauses of a load are those of its time, by thread and kind', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'tg-gc-'))
+  try {
+    writeFileSync(join(folder, 'gc-0.log'), '1500 3.00 scavenge\n')
+    const worker = ['900 50 scavenge', '1000 4 scavenge', '1900 8 scavenge', '1950 131 compact', '']
+    writeFileSync(join(folder, 'gc-2.log'), worker.join('\n'))
+    const of = (thread: 'main' | 'workers', kind: 'scavenge' | 'compact') =>
+      collectionsIn(folder, thread, kind, [1_000, 2_000])
+    expect(of('main', 'scavenge')).toEqual({ count: 1, meanMs: 3, longestMs: 3 })
+    expect(of('main', 'compact')).toEqual({ count: 0, meanMs: 0, longestMs: 0 })
+    expect(of('workers', 'scavenge')).toEqual({ count: 2, meanMs: 6, longestMs: 8 })
+    const window = windowOf({ flows: [], cpuMicros: 0, seconds: 1 })
+    const collections = [of('workers', 'compact')]
+    const refused = { new: 3, queue: 0, memory: 1 }
+    const [row] = openLoopTable([{ name: 'a', window, refused, collections }]).rows
+    expect(row?.slice(6)).toEqual(['new 3, memory 1', 0, '1 × 131 (131)'])
+  } finally {
+    rmSync(folder, { recursive: true })
+  }
 })

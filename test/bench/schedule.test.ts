@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { startMetronome } from '../../bench/generator/metronome.ts'
 import { type Phase, Schedule, seededRandom } from '../../bench/generator/schedule.ts'
 
 function all(phases: readonly Phase[], random: (() => number) | null) {
@@ -68,4 +69,13 @@ describe('the schedule of an open loop', () => {
     expect(all(phases, seededRandom(5))).toEqual(all(phases, seededRandom(5)))
     expect(all(phases, seededRandom(5))).not.toEqual(all(phases, seededRandom(6)))
   })
+})
+
+it('a metronome ticks before a load begins', async () => {
+  let ticks = 0
+  const metronome = await startMetronome(1, () => {
+    ticks += 1
+  })
+  metronome.stop()
+  expect(ticks).toBeGreaterThan(0)
 })

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { currencyDigits, currencyName } from '../../src/billing/currency.ts'
+import { currencyDigits, currencyName, moneyFormat } from '../../src/billing/currency.ts'
 import { rules, whyNoRules } from '../support/billing/en16931.ts'
 
 const NAMES = Array.from({ length: 1000 }, (_, number) => ({ number, name: currencyName(number) }))
@@ -16,6 +16,13 @@ it.each([
   [0, null, 2],
 ])('currency %d is %s with %d decimals', (number, name, digits) => {
   expect([currencyName(number), currencyDigits(number)]).toEqual([name, digits])
+})
+
+it.each([
+  [826, '9.5 GBP'],
+  [999, '9.5'],
+])('amounts in texts name currency %d', (number, text) => {
+  expect(moneyFormat(number)('9.5')).toBe(text)
 })
 
 it('has each currency once', () => {

@@ -1,11 +1,10 @@
 /** `tollgate audit`: the books now and at a past time. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { storeInvoiceBill } from '../../src/billing/invoices/invoice-bill.ts'
 import { recordPayments } from '../../src/billing/payments/operations.ts'
 import { paymentOrder } from '../../src/billing/payments/payment-order.ts'
 import { type Catalog, openCatalog } from '../../src/catalog/connection.ts'
-import { Exact } from '../../src/catalog/records/exact-amount.ts'
 import { ACTOR, RULES } from '../support/billing/books.ts'
+import { storeInvoice } from '../support/billing/store-invoice.ts'
 import { tollgate } from '../support/product/command.ts'
 import { type Product, startProduct } from '../support/product/product.ts'
 
@@ -22,20 +21,8 @@ beforeAll(async () => {
   const { mongoUrl: url, database } = product
   catalog = await openCatalog({ url, database, timeoutMs: 20_000, appName: 'test' })
   await catalog.ensureIndexes()
-  await catalog.transaction('store an invoice', (session) =>
-    storeInvoiceBill(
-      { catalog, session, currencyCode: 978, actor: ACTOR, nowMs: INVOICED_MS },
-      {
-        aid: 1,
-        invoiceId: 101,
-        billrunKey: '202601',
-        due: new Exact(100),
-        beforeTax: new Exact(100),
-        taxes: {},
-        dueDate: new Date(INVOICED_MS),
-      },
-    ),
-  )
+  const invoice = { aid: 1, invoiceId: 101, due: 100, billrunKey: '202601' }
+  await storeInvoice(catalog, { ...invoice, nowMs: INVOICED_MS })
   await catalog.transaction('pay', (session) => {
     const order = paymentOrder({ aid: 1, amount: 30 }, 'cash', RULES)
     const cause = { actor: ACTOR, nowMs: PAID_MS }
@@ -47,7 +34,8 @@ afterAll(async () => {
   await product?.stop()
 })
 
-const audit = (...args: string[]) => tollgate(product, ['audit', ...args])
+const audit = (...args: string[]) =>
+  tollgate(product, ['audit', ...args], { TOLLGATE_RATING_CURRENCY_CODE: '978' })
 
 describe('tollgate audit --at', () => {
   it('compares the balances of that time, too', async () => {
@@ -70,7 +58,8 @@ describe('tollgate audit --at', () => {
       const { code, stdout } = await audit('--at', BETWEEN)
       expect(code).toBe(1)
       expect(stdout).toContain(
-        'account 1: account: balance at 2026-01-31T00:00:00.000Z: 100 expected, 70 found\n' +
+        'account 1: account: balance at 2026-01-31T00:00:00.000Z: ' +
+          '100 EUR expected, 70 EUR found\n' +
           'the books do not agree\n',
       )
     } finally {
@@ -86,7 +75,9 @@ describe('tollgate audit --at', () => {
       expect(await audit('--at', '2025-12-31')).toMatchObject({ code: 1 })
       const { code, stdout } = await audit('--at', BETWEEN)
       expect(code).toBe(1)
-      expect(stdout).toContain('balance at 2026-01-31T00:00:00.000Z: 100 expected, 105 found')
+      expect(stdout).toContain(
+        'balance at 2026-01-31T00:00:00.000Z: 100 EUR expected, 105 EUR found',
+      )
     } finally {
       await change(-5)
     }

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { moneyFormat } from '../../src/billing/currency.ts'
 import { balanceDocument, debtBucket } from '../../src/catalog/records/balance-document.ts'
 import { balanceLineDocument } from '../../src/catalog/records/documents.ts'
 import { lineDocument } from '../../src/catalog/records/line-document.ts'
@@ -17,24 +18,11 @@ import type { CreditedInclude } from '../../src/domain/credit.ts'
 import type { Line, OperationLine } from '../../src/domain/line.ts'
 import type { Payment } from '../../src/domain/segment-parts.ts'
 import type { Session } from '../../src/domain/session.ts'
+import { moneyOf } from '../support/domain/owners.ts'
 import { lineOf } from '../support/recorder/accounts.ts'
 
-const bucketOf = (more: Partial<Bucket> = {}): Bucket => ({
-  id: 1,
-  prepaidIncludeId: 1,
-  kind: 'totalCost',
-  usaget: '',
-  priority: 1,
-  fromMs: 0,
-  toMs: 1,
-  credited: 100,
-  spent: 60,
-  reserved: 10,
-  free: 30,
-  limit: 0,
-  counter: '',
-  ...more,
-})
+const bucketOf = (more: Partial<Bucket> = {}) =>
+  moneyOf(100, { priority: 1, toMs: 1, spent: 60, reserved: 10, free: 30, ...more })
 const ownerOf = (bucket: Partial<Bucket> = {}, more: Partial<OwnerState> = {}): OwnerState => ({
   ...emptyOwner(1, 11),
   version: 5,
@@ -43,7 +31,9 @@ const ownerOf = (bucket: Partial<Bucket> = {}, more: Partial<OwnerState> = {}): 
   buckets: [bucketOf(bucket)],
   ...more,
 })
-const texts = (differences: ReturnType<typeof checkConserved>) => differences.map(differenceText)
+const GBP = moneyFormat(826)
+const texts = (differences: ReturnType<typeof checkConserved>) =>
+  differences.map((one) => differenceText(one, GBP))
 
 describe('the audit within the ledger', () => {
   it('accepts a bucket whose amounts add up', () => {
@@ -51,10 +41,10 @@ describe('the audit within the ledger', () => {
   })
 
   it.each([
-    [{ free: 31 }, 'spent + reserved + free: 100 expected, 101 found'],
-    [{ spent: -1, free: 91 }, 'spent, not negative: 0 expected, -1 found'],
-    [{ reserved: -1, free: 41 }, 'reserved, not negative: 0 expected, -1 found'],
-    [{ spent: 95, free: -5 }, 'free, not negative: 0 expected, -5 found'],
+    [{ free: 31 }, 'spent + reserved + free: 0.0001 GBP expected, 0.000101 GBP found'],
+    [{ spent: -1, free: 91 }, 'spent, not negative: 0 GBP expected, -0.000001 GBP found'],
+    [{ reserved: -1, free: 41 }, 'reserved, not negative: 0 GBP expected, -0.000001 GBP found'],
+    [{ spent: 95, free: -5 }, 'free, not negative: 0 GBP expected, -0.000005 GBP found'],
   ])('reports a bucket with %o', (bucket, text) => {
     expect(texts(checkConserved(ownerOf(bucket)))).toEqual([
       `account 1, subscriber 11, bucket 1: ${text}`,
@@ -67,7 +57,8 @@ describe('the audit within the ledger', () => {
 
   it('reports debt that is repaid more than once', () => {
     expect(texts(checkConserved(ownerOf({}, { repaid: 21 })))).toEqual([
-      'account 1, subscriber 11: repaid, not more than owed: 20 expected, 21 found',
+      'account 1, subscriber 11: repaid, not more than owed: ' +
+        '0.00002 GBP expected, 0.000021 GBP found',
     ])
   })
 
@@ -103,7 +94,8 @@ describe('the audit within the ledger', () => {
     ])
     expect(checkHolds(ownerOf(), own)).toEqual([])
     expect(texts(checkHolds(ownerOf({ reserved: 9 }), shared))).toEqual([
-      'account 1, subscriber 11, bucket 1: reserved, as its sessions hold: 0 expected, 9 found',
+      'account 1, subscriber 11, bucket 1: reserved, as its sessions hold: ' +
+        '0 GBP expected, 0.000009 GBP found',
       'account 1, subscriber 11, bucket 7: reserved in a bucket that is not there: ' +
         '5 expected, nothing found',
       'account 1, subscriber 11, bucket 8: reserved in a bucket that is not there: ' +
@@ -210,8 +202,10 @@ describe('the audit of recorded lines', () => {
 
   it('reports lines that do not add up', () => {
     expect(texts(checkLines(ownerOf({ spent: 61 }, { owed: 21 }), sums().own))).toEqual([
-      'account 1, subscriber 11, bucket 1: spent, as its lines say: 61 expected, 60 found',
-      'account 1, subscriber 11: debt incurred, as its lines say: 21 expected, 20 found',
+      'account 1, subscriber 11, bucket 1: spent, as its lines say: ' +
+        '0.000061 GBP expected, 0.00006 GBP found',
+      'account 1, subscriber 11: debt incurred, as its lines say: ' +
+        '0.000021 GBP expected, 0.00002 GBP found',
     ])
     expect(texts(checkLines(ownerOf({ id: 2 }), sums().own))).toContain(
       'account 1, subscriber 11, bucket 1: spent by lines of a bucket that is not there: ' +
@@ -244,7 +238,8 @@ describe('the audit of recorded lines', () => {
     expect(checkProjection(owner, [document, debt])).toEqual([])
     expect(texts(checkProjection(owner, [debt, { ...document, v: 6, free: 1 }]))).toEqual([
       'account 1, subscriber 11, bucket 1: version in the projection: 5 expected, 6 found',
-      'account 1, subscriber 11, bucket 1: free in the projection: 30 expected, 1 found',
+      'account 1, subscriber 11, bucket 1: free in the projection: ' +
+        '0.00003 GBP expected, 0.000001 GBP found',
     ])
     // A bucket whose amounts have not changed keeps its older version.
     expect(checkProjection(owner, [debt, { ...document, v: 4 }])).toEqual([])

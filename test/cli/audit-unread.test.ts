@@ -64,6 +64,21 @@ describe('a read of an audit that is not answered', () => {
     await expect(read.run('look', async () => null)).rejects.toBe(error)
   })
 
+  it('is given up when nobody waits for it any more', async () => {
+    const error = new CatalogUnavailableError('late')
+    const catalog = catalogOf(() => {
+      throw error
+    })
+    const abort = new AbortController()
+    // The pause is longer than any test.
+    const waiting = patienceOf(3_600_000, () => abort.abort())
+    const read = repeatingReads(catalog, {
+      ...{ ...waiting, pauseMs: 1_800_000 },
+      signal: abort.signal,
+    })
+    await expect(read.run('look', async () => null)).rejects.toBe(error)
+  })
+
   it('is not repeated for another reason', async () => {
     let calls = 0
     const catalog = catalogOf(() => {
@@ -87,8 +102,8 @@ describe('a read of an audit that is not answered', () => {
     const counts = { accounts: 0, owners: 0, buckets: 0, sessions: 0, lines: 0 }
     const lists = { differences: [], differencesLeftOut: 0, moving: [], notRecorded: [] }
     const whole = { ok: false, ...counts, ...lists, damaged: [], unread: unread.parts }
-    expect(reportLines(whole)).toContain(`not checked: books of account 18: ${SLOW}`)
-    expect(reportLines(whole).at(-1)).toBe('the audit has failed')
+    expect(reportLines(whole, String)).toContain(`not checked: books of account 18: ${SLOW}`)
+    expect(reportLines(whole, String).at(-1)).toBe('the audit has failed')
   })
 
   it('ends the audit if MongoDB is away', async () => {

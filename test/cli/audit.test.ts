@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { moneyFormat } from '../../src/billing/currency.ts'
 import { checkAccount } from '../../src/cli/audit/account.ts'
 import { findAccounts } from '../../src/cli/audit/accounts.ts'
 import { differenceText } from '../../src/cli/audit/difference.ts'
@@ -7,36 +8,27 @@ import type { Line } from '../../src/domain/line.ts'
 import { stateField } from '../../src/ledger/keys.ts'
 import { packOwner } from '../../src/ledger/owner-packing.ts'
 import { watchRecorderProgress } from '../../src/ledger/recorder-progress.ts'
-import { type Drain, startDrain } from '../../src/recorder/drain.ts'
+import type { Drain } from '../../src/recorder/drain.ts'
 import { writing } from '../support/ledger/fixture.ts'
 import {
   holdUnits,
   lineOf,
   loadOwner,
   NOW_MS,
-  QUICK_DRAIN,
   startTestStores,
   type TestStores,
   topUp,
   use,
 } from '../support/recorder/accounts.ts'
+import { SLOW_CLAIMS, startTestDrain } from '../support/recorder/test-drain.ts'
 
+const GBP = moneyFormat(826)
 let stores: TestStores
 let drain: Drain
 
-const startTestDrain = async (): Promise<Drain> =>
-  startDrain({
-    ledger: await stores.connect(),
-    catalog: stores.catalog,
-    ...QUICK_DRAIN,
-    blockMs: 20,
-    claimIdleMs: 1_000,
-    claimEveryMs: 500,
-  })
-
 beforeAll(async () => {
   stores = await startTestStores()
-  drain = await startTestDrain()
+  drain = await startTestDrain(stores, SLOW_CLAIMS)
   for (const aid of [1, 2, 3]) {
     await topUp(stores.ledger, aid, aid * 10, 1_000, `op-${aid}`)
     await use(stores.ledger, lineOf(aid, aid * 10, `line-${aid}`), 100)
@@ -59,7 +51,7 @@ async function found(harm: () => Promise<unknown>, heal: () => Promise<unknown>)
   try {
     const report = await audit()
     expect(report.ok).toBe(false)
-    return [...report.differences.map(differenceText), ...report.damaged]
+    return [...report.differences.map((one) => differenceText(one, GBP)), ...report.damaged]
   } finally {
     await heal()
     expect(await audit()).toMatchObject({ ok: true })
@@ -94,7 +86,7 @@ it('reports when every unit is accounted for', async () => {
     notRecorded: [],
     damaged: [],
   })
-  expect(reportLines(report)).toEqual([
+  expect(reportLines(report, GBP)).toEqual([
     'accounts 3, owners 6, buckets 3, open sessions 6, lines 6',
     'every unit is accounted for',
   ])
@@ -174,7 +166,7 @@ describe('the audit finds', () => {
     const report = await audit(5)
     await client.del(stream)
     expect(report).toMatchObject({ ok: false, notRecorded: [2], differences: [] })
-    expect(reportLines(report)).toContain('account 2: its entries are not recorded yet')
+    expect(reportLines(report, GBP)).toContain('account 2: its entries are not recorded yet')
   })
 
   it('stream entries that no recorder processes, of an unknown account', async () => {
@@ -199,7 +191,7 @@ describe('the audit finds', () => {
     const report = await audit(5)
     expect(report).toMatchObject({ ok: false, differences: [] })
     expect(report.notRecorded.sort()).toEqual([1, 2])
-    drain = await startTestDrain()
+    drain = await startTestDrain(stores, SLOW_CLAIMS)
     expect(await audit()).toMatchObject({ ok: true })
   })
 })

@@ -3,7 +3,7 @@ import { addAccounts, FROM, KEY, TO } from '../support/billing/cycle-fixture.ts'
 import { useTollgate } from '../support/cli/tollgate.ts'
 
 describe('tollgate cycle preview', () => {
-  const product = useTollgate()
+  const product = useTollgate({ TOLLGATE_RATING_CURRENCY_CODE: '826' })
 
   beforeAll(async () => {
     const catalog = product.catalog()
@@ -72,8 +72,8 @@ describe('tollgate cycle preview', () => {
     })
     expect(documents[4]).toMatchObject({ changed: 3, difference: '60' })
     const text = await product.run('cycle', 'preview', '--key', KEY, '--aid', '2', '--assume', path)
-    expect(text.stdout).toContain('account 2: 120, stored 100, difference 20\n')
-    expect(text.stdout).toContain('total 120, stored 100, difference 20')
+    expect(text.stdout).toContain('account 2: 120 GBP, stored 100 GBP, difference 20 GBP\n')
+    expect(text.stdout).toContain('total 120 GBP, stored 100 GBP, difference 20 GBP')
   })
 
   it('shows the end of a subscriber and a changed plan', async () => {
@@ -145,8 +145,8 @@ describe('tollgate cycle preview', () => {
     })
     const { stdout } = await product.run('cycle', 'preview', '--key', '202607', '--aid', '9')
     expect(stdout).toContain(
-      '  tax of plan AHEAD has changed in cycle 202607: subscriber 10009 keeps 119, ' +
-        'by the tax in force 125 (6)',
+      '  tax of plan AHEAD has changed in cycle 202607: subscriber 10009 keeps 119 GBP, ' +
+        'by the tax in force 125 GBP (6 GBP)',
     )
     await subscribers.deleteMany({ aid: 9 } as never)
     await lines.deleteMany({ aid: 9 } as never)
@@ -171,9 +171,9 @@ describe('tollgate cycle preview', () => {
     const all = await product.run('cycle', 'preview', '--key', '202607', '--assume', path)
     expect(all.stdout).toContain(
       '  price of plan GOLD changes on 2026-06-16 in cycle 202607: ' +
-        'subscriber 10001 pays 120 (at_end), otherwise 110 (by_day)\n',
+        'subscriber 10001 pays 120 GBP (at_end), otherwise 110 GBP (by_day)\n',
     )
-    expect(all.stdout).toContain('with changed prices 3, not corrected 0')
+    expect(all.stdout).toContain('with changed prices 3, not corrected 0 GBP')
   })
 
   it('shows usage and credits that came after the run', async () => {
@@ -198,7 +198,7 @@ describe('tollgate cycle preview', () => {
         { changed: 0, difference: '5' },
       ])
       const text = await product.run('cycle', 'preview', '--key', KEY)
-      expect(text.stdout).toContain('  usage and credits: 0 -> 5 (5)\n')
+      expect(text.stdout).toContain('  usage and credits: 0 GBP -> 5 GBP (5 GBP)\n')
     } finally {
       await lines.deleteOne({ stamp: 'credit' })
     }

@@ -1,6 +1,7 @@
 /** Debt of an account and of a subscriber, as an operator sees it in the running product. */
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { createProduct, type Product, type Started } from '../support/cli/product.ts'
+import { postJson } from '../support/post-json.ts'
 
 type Fields = Record<string, unknown>
 interface SubscriberRef {
@@ -28,11 +29,7 @@ beforeAll(async () => {
 afterAll(() => product.close())
 
 async function billapi(path: string, params: Fields): Promise<Fields & { details: unknown }> {
-  const answer = await fetch(`${tollgate.admin}/billapi/${path}`, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify(params),
-  })
+  const answer = await postJson(`${tollgate.admin}/billapi/${path}`, params)
   const found = (await answer.json()) as Fields & { details: unknown }
   expect(found, `${path}: ${JSON.stringify(found)}`).toMatchObject({ status: 1 })
   return found
@@ -49,16 +46,9 @@ async function createdSubscriber(): Promise<SubscriberRef> {
 }
 
 async function charge(session_id: string, request_num: number, more: Fields): Promise<Fields> {
-  const kind = request_num === 0 ? 'start_request' : 'release_request'
-  const body = JSON.stringify({
-    record_type: kind,
-    session_id,
-    request_num,
-    usaget: 'sms',
-    ...more,
-  })
-  const headers = { 'content-type': 'application/json' }
-  const answer = await fetch(`${tollgate.realtime}/realtime`, { method: 'POST', headers, body })
+  const record_type = request_num === 0 ? 'start_request' : 'release_request'
+  const body = { record_type, session_id, request_num, usaget: 'sms', ...more }
+  const answer = await postJson(`${tollgate.realtime}/realtime`, body)
   return (await answer.json()) as Fields
 }
 
@@ -94,13 +84,13 @@ it('over-use of shared money is debt of the account, and its next top-ups repay 
     await outputOf('balance', 'show', '--sid', String(sharing.sid), '--json'),
   )
   expect(shown).toMatchObject({ debt: 0, shared_debt: 0.6, shared: [{ free: 0 }] })
-  expect(await outputOf('balance', 'show', '--aid', String(sharing.aid))).toContain('debt 0.6')
+  expect(await outputOf('balance', 'show', '--aid', String(sharing.aid))).toContain('debt 0.6 GBP')
   await expect.poll(() => metric('tollgate_debt{owner="account"}'), { timeout: 30_000 }).toBe(0.6)
   expect(await metric('tollgate_debtors{owner="account"}')).toBe(1)
   expect(await metric('tollgate_debt{owner="subscriber"}')).toBe(0)
 
   const add = ['--aid', String(sharing.aid), '--include', String(WALLET), '--amount', '0.1']
-  expect(await outputOf('balance', 'add', ...add)).toContain('0.1 of it repaid debt')
+  expect(await outputOf('balance', 'add', ...add)).toContain('0.1 GBP of it repaid debt')
   const { line } = await topUp(shared, -1)
   expect(line).toMatchObject({ repaid_micros: 500_000, balance_after: -0.5 })
   expect(await balancesOf({ aid: sharing.aid })).toMatchObject([{ free: 500_000, debt: 0 }])
@@ -119,7 +109,7 @@ it('debt of a subscriber outlives its balances, and its own top-ups repay it', a
   expect(await balancesOf({ sid: alone.sid })).toMatchObject([owed])
   const refused = await charge('c', 0, { sid: alone.sid, usagev: 1, balances: true })
   expect(refused).toMatchObject({ returnCode: -1, balances: [{ group: 'debt', debt: 0.6 }] })
-  expect(await outputOf('balance', 'show', '--sid', String(alone.sid))).toContain('debt 0.6')
+  expect(await outputOf('balance', 'show', '--sid', String(alone.sid))).toContain('debt 0.6 GBP')
   await expect
     .poll(() => metric('tollgate_debt{owner="subscriber"}'), { timeout: 30_000 })
     .toBe(0.6)

@@ -1,19 +1,19 @@
 /** `tollgate event test` on the running product, with the rule of the demo. */
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { createProduct, type Product, type Started } from '../support/cli/product.ts'
+import { beforeAll, describe, expect, it } from 'vitest'
+import { createProduct, type Started } from '../support/cli/product.ts'
+import { useOpened } from '../support/opened.ts'
+import { postJson } from '../support/post-json.ts'
 
 const MIB = 1024 * 1024
 
-let product: Product
 let tollgate: Started
 
+const product = useOpened(createProduct)
 beforeAll(async () => {
-  product = createProduct()
-  tollgate = await product.start()
+  tollgate = await product().start()
 })
-afterAll(() => product.close())
 
 type Fields = Record<string, unknown>
 
@@ -21,25 +21,22 @@ const usage = (sid: number, units: number) => [
   ...['--sid', String(sid), '--usaget', 'data', '--usagev', String(units)],
 ]
 const test = (rule: string, sid: number, units: number, ...more: string[]) =>
-  product.run('event', 'test', rule, ...usage(sid, units), ...more)
+  product().run('event', 'test', rule, ...usage(sid, units), ...more)
 
 async function events(): Promise<Fields[]> {
-  const { stdout } = await product.run('event', 'list', '--json')
+  const { stdout } = await product().run('event', 'list', '--json')
   return JSON.parse(stdout)
 }
 
 async function charge(units: number, session_id: string): Promise<Fields> {
-  const body = { record_type: 'event_request', session_id, request_num: 0, sid: 1001 }
-  const answer = await fetch(`${tollgate.realtime}/realtime`, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify({ ...body, usaget: 'data', usagev: units }),
-  })
+  const request = { record_type: 'event_request', session_id, request_num: 0, sid: 1001 }
+  const body = { ...request, usaget: 'data', usagev: units }
+  const answer = await postJson(`${tollgate.realtime}/realtime`, body)
   return (await answer.json()) as Fields
 }
 
 function file(name: string, rule: unknown): string {
-  const path = join(product.dataDir, name)
+  const path = join(product().dataDir, name)
   writeFileSync(path, JSON.stringify(rule))
   return path
 }
@@ -147,7 +144,7 @@ describe('tollgate event test', () => {
       [usage(1001, 1), 2, 'event test: RULE is missing'],
     ]
     for (const [args, code, why] of cases) {
-      const refused = await product.run('event', 'test', ...args)
+      const refused = await product().run('event', 'test', ...args)
       expect([refused.code, refused.stderr]).toEqual([
         code,
         expect.stringContaining(`tollgate: ${why}`),
@@ -161,7 +158,7 @@ describe('tollgate event test', () => {
     const above = [[{ field: 'usagev', op: 'gt', value: 10 }]]
     const patterns = { fraud: [{ event_code: 'USE', ...times, threshold_conditions: above }] }
     const path = file('fraud.json', patterns)
-    expect(await product.run('settings', 'set', 'events', path)).toMatchObject({ code: 0 })
+    expect(await product().run('settings', 'set', 'events', path)).toMatchObject({ code: 0 })
     expect(await test('USE', 1001, 1)).toMatchObject({
       code: 1,
       stderr: 'tollgate: USE is a rule of usage patterns: only rules of balances are tested\n',

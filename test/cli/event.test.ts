@@ -1,20 +1,17 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { beforeEach, describe, expect, it } from 'vitest'
 import { deliveries, eventWith, MADE, storeEvents } from '../support/catalog/events.ts'
 import { runOn } from '../support/cli/tollgate.ts'
-import { startTestStores, type TestStores } from '../support/recorder/accounts.ts'
+import { useOpened } from '../support/opened.ts'
+import { startTestStores } from '../support/recorder/accounts.ts'
 
-let stores: TestStores
+const stores = useOpened(startTestStores)
 
-beforeAll(async () => {
-  stores = await startTestStores()
-})
-afterAll(() => stores?.close())
 beforeEach(async () => {
-  await stores.catalog.events.deleteMany({})
-  await stores.catalog.audit.deleteMany({})
+  await stores().catalog.events.deleteMany({})
+  await stores().catalog.audit.deleteMany({})
   const soon = new Date(Date.now() + 50_000)
   await storeEvents(
-    stores.catalog,
+    stores().catalog,
     eventWith('a', { delivery: { state: 'dead', attempts: 9, error: 'HTTP status 503' } }),
     eventWith('b', { creation_time: new Date('2026-06-16T00:00:00Z'), aid: 2, sid: 8 }),
     eventWith('c', { delivery: { due: soon }, start_notify_time: new Date(), event_code: 'C' }),
@@ -22,7 +19,7 @@ beforeEach(async () => {
   )
 })
 
-const run = (...args: string[]) => runOn(stores, ['event', ...args])
+const run = (...args: string[]) => runOn(stores(), ['event', ...args])
 const refused = (code: number, text: string) => ({
   code,
   stdout: '',
@@ -84,19 +81,19 @@ describe('tollgate event resend', () => {
       stdout: '2 events are sent again\n',
       stderr: '',
     })
-    const [event] = await stores.catalog.events.find({ stamp: 'a' }).toArray()
+    const [event] = await stores().catalog.events.find({ stamp: 'a' }).toArray()
     expect(event?.delivery).toEqual({ state: 'pending', due: expect.any(Date), attempts: 0 })
     expect(event?.delivery.due.getTime()).toBeGreaterThan(MADE.getTime())
-    expect(await stores.catalog.audit.find().toArray()).toMatchObject([
+    expect(await stores().catalog.audit.find().toArray()).toMatchObject([
       { collection: 'events', type: 'resend', new: { stamps: ['a', 'd'] }, user: { by: 'cli' } },
     ])
   })
 
   it('makes events pending by state', async () => {
-    const before = await deliveries(stores.catalog)
+    const before = await deliveries(stores().catalog)
     const { code, stdout } = await run('resend', '--state', 'dead', '--aid', '1')
     expect([code, stdout]).toEqual([0, '1 event is sent again\n'])
-    expect(await deliveries(stores.catalog)).toEqual({ ...before, a: 'pending 0' })
+    expect(await deliveries(stores().catalog)).toEqual({ ...before, a: 'pending 0' })
     expect((await run('resend', '--state', 'dead')).stdout).toBe('0 events are sent again\n')
   })
 

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { afterAll, beforeEach, describe, expect, it } from 'vitest'
 import { epochRecordOf } from '../../src/catalog/installation.ts'
 import { balanceDocument } from '../../src/catalog/records/balance-document.ts'
 import type { LineDocument } from '../../src/catalog/records/documents.ts'
@@ -14,36 +14,32 @@ import { LedgerLostError } from '../../src/ledger/epochs.ts'
 import { lostPartitions } from '../../src/ledger/install.ts'
 import { unpackResult } from '../../src/ledger/record-packing.ts'
 import { watchRecorderProgress } from '../../src/ledger/recorder-progress.ts'
-import { type Drain, startDrain } from '../../src/recorder/drain.ts'
-import { operation, owner, paid, usage } from '../support/cli/recorded-accounts.ts'
+import type { Drain } from '../../src/recorder/drain.ts'
+import { GBP, operation, owner, paid, usage } from '../support/cli/recorded-accounts.ts'
 import { bucketOf, contents, operationOf } from '../support/ledger/fixture.ts'
 import { TEST_EPOCH } from '../support/ledger.ts'
+import { useOpened } from '../support/opened.ts'
 import {
   holdUnits,
   LEDGER_SETTINGS,
   lineOf,
   loadOwner,
   NOW_MS,
-  QUICK_DRAIN,
   startTestStores,
-  type TestStores,
   topUp,
   use,
 } from '../support/recorder/accounts.ts'
+import { startTestDrain } from '../support/recorder/test-drain.ts'
 import { waitUntil } from '../support/wait.ts'
 
 const { partitions, operationKeepMs } = LEDGER_SETTINGS
 const SETTINGS = { ...LEDGER_SETTINGS, isDryRun: false, settleMs: 0, nowMs: NOW_MS }
 
-let stores: TestStores
+const stores = useOpened(startTestStores)
 
-beforeAll(async () => {
-  stores = await startTestStores()
-})
-afterAll(() => stores.close())
 /** The state after a ledger was lost: Redis is empty, and the epoch is on record. */
 beforeEach(async () => {
-  const { catalog, ledger } = stores
+  const { catalog, ledger } = stores()
   await ledger.redis.client.flushall()
   await catalog.balances.deleteMany({})
   await catalog.lines.deleteMany({})
@@ -53,7 +49,7 @@ beforeEach(async () => {
 })
 
 const rebuildStores = () => {
-  const { catalog, ledger } = stores
+  const { catalog, ledger } = stores()
   return { redis: ledger.redis, catalog, record: epochRecordOf(catalog) }
 }
 
@@ -65,11 +61,11 @@ async function run(settings: Partial<typeof SETTINGS> = {}): Promise<RestoredAcc
 
 async function project(state: OwnerState): Promise<void> {
   const documents = state.buckets.map((bucket) => balanceDocument(state, bucket, ''))
-  await stores.catalog.balances.insertMany(documents)
+  await stores().catalog.balances.insertMany(documents)
 }
 
-const write = (...lines: LineDocument[]) => stores.catalog.lines.insertMany(lines)
-const restored = (sid = 1) => loadOwner(stores.ledger, 1, sid)
+const write = (...lines: LineDocument[]) => stores().catalog.lines.insertMany(lines)
+const restored = (sid = 1) => loadOwner(stores().ledger, 1, sid)
 
 describe('a rebuild restores', () => {
   it('credited and spent amounts; what was reserved is available again', async () => {
@@ -87,10 +83,10 @@ describe('a rebuild restores', () => {
       ),
     )
     expect(await restored(0)).toEqual(owner(0, 8 + VERSIONS_SKIPPED, [shared]))
-    expect(accountLines(account!)).toEqual([
+    expect(accountLines(account!, GBP)).toEqual([
       'account 1: owners 2, buckets 3, lines 0; ' +
-        'money credited 0.000107, spent 0.00003, free 0.000077 (0.00002 was reserved); ' +
-        'units credited 10, spent 0, free 10; debt 0.000005',
+        'money credited 0.000107 GBP, spent 0.00003 GBP, free 0.000077 GBP (0.00002 GBP was ' +
+        'reserved); units credited 10, spent 0, free 10; debt 0.000005 GBP',
     ])
   })
 
@@ -105,10 +101,10 @@ describe('a rebuild restores', () => {
     expect(state.buckets).toMatchObject([
       { credited: 140, spent: 61, reserved: 0, free: 79, toMs: 80, priority: 0 },
     ])
-    expect(accountLines(account!).slice(1)).toEqual([
+    expect(accountLines(account!, GBP).slice(1)).toEqual([
       '  subscriber 1, bucket 1: lines are ahead of its projection: ' +
-        'credited 0.00004, spent 0.000031 more',
-      '  subscriber 1: lines have 0.000008 more debt',
+        'credited 0.00004 GBP, spent 0.000031 GBP more',
+      '  subscriber 1: lines have 0.000008 GBP more debt',
     ])
   })
 
@@ -168,12 +164,12 @@ describe('a rebuild restores', () => {
     await write(old, operation(2, 40, { ...recent, atMs }))
     const [account] = await run()
     expect(account).toMatchObject({ operations: 1 })
-    const { client } = stores.ledger.redis
-    const key = stores.ledger.keys.operation(1, 'v2')
+    const { client } = stores().ledger.redis
+    const key = stores().ledger.keys.operation(1, 'v2')
     expect(unpackResult((await client.getBuffer(key))!)).toEqual({ ...recent, atMs })
     expect(await client.pttl(key)).toBeLessThanOrEqual(operationKeepMs / 2)
     expect(await client.pttl(key)).toBeGreaterThan(operationKeepMs / 4)
-    expect(await client.exists(stores.ledger.keys.operation(1, 'v1'))).toBe(0)
+    expect(await client.exists(stores().ledger.keys.operation(1, 'v1'))).toBe(0)
   })
 
   it('more owners and operations of an account than fit into one call', async () => {
@@ -185,7 +181,7 @@ describe('a rebuild restores', () => {
       expect((await restored(sid)).buckets).toMatchObject([{ credited: sid }])
     }
     expect((await restored()).buckets).toMatchObject([{ credited: 231 }])
-    expect(await stores.ledger.redis.client.keys('*:op:*')).toHaveLength(230)
+    expect(await stores().ledger.redis.client.keys('*:op:*')).toHaveLength(230)
   })
 })
 
@@ -234,10 +230,10 @@ describe('a rebuild never restores more than was credited on record, and reports
 
   it('where records are damaged', async () => {
     await project(owner(1, 5, [bucketOf(100)]))
-    await stores.catalog.balances.updateOne({ sid: 1 }, { $set: { credited: 0.5 } })
+    await stores().catalog.balances.updateOne({ sid: 1 }, { $set: { credited: 0.5 } })
     await write(operation(3, 60))
-    await stores.catalog.lines.insertOne({ ...operation(2, 9), owner_v: 'x' } as never)
-    await stores.catalog.lines.insertOne({ aid: 1, sid: 1, type: 'flat', stamp: 'f' } as never)
+    await stores().catalog.lines.insertOne({ ...operation(2, 9), owner_v: 'x' } as never)
+    await stores().catalog.lines.insertOne({ aid: 1, sid: 1, type: 'flat', stamp: 'f' } as never)
     expect(await lost()).toEqual([
       [1, 'its projection is damaged', 0],
       [1, 'top-ups cannot be read', 0],
@@ -250,15 +246,15 @@ describe('a rebuild is refused', () => {
   it('where the ledger exists, or never existed', async () => {
     await run()
     await expect(run()).rejects.toThrow('the ledger is there: nothing to rebuild')
-    await stores.ledger.redis.client.flushall()
-    await stores.catalog.installation.deleteMany({})
+    await stores().ledger.redis.client.flushall()
+    await stores().catalog.installation.deleteMany({})
     await expect(run()).rejects.toThrow('there never was a ledger here')
-    expect(await lostPartitions(stores.ledger.redis, partitions)).toHaveLength(partitions)
+    expect(await lostPartitions(stores().ledger.redis, partitions)).toHaveLength(partitions)
   })
 
   it('with another number of partitions, and writes nothing into the empty Redis', async () => {
-    await epochRecordOf(stores.catalog).write('1-4-before')
-    const { client } = stores.ledger.redis
+    await epochRecordOf(stores().catalog).write('1-4-before')
+    const { client } = stores().ledger.redis
     await client.flushall()
     for (const isDryRun of [true, false]) {
       const eight = { ...SETTINGS, partitions: 8, isDryRun }
@@ -271,8 +267,8 @@ describe('a rebuild is refused', () => {
   it('while another one is running, which continues', async () => {
     await project(owner(1, 1, [bucketOf(100)]))
     const slow = run({ settleMs: 300 })
-    const { client } = stores.ledger.redis
-    const lock = stores.ledger.keys.rebuildLock
+    const { client } = stores().ledger.redis
+    const lock = stores().ledger.keys.rebuildLock
     await waitUntil('it has the lock', async () => (await client.exists(lock)) === 1)
     await expect(run()).rejects.toThrow('another rebuild is running')
     await slow
@@ -283,24 +279,24 @@ describe('a rebuild is refused', () => {
   it('where Redis was emptied meanwhile: no epoch begins with half of the accounts', async () => {
     await project(owner(1, 1, [bucketOf(100)]))
     const slow = run({ settleMs: 2_000 })
-    const { client } = stores.ledger.redis
-    const { meta } = stores.ledger.keys
+    const { client } = stores().ledger.redis
+    const { meta } = stores().ledger.keys
     // The last write before it waits for recorders.
     await waitUntil('it waits', async () => (await client.hexists(meta, 'format')) === 1)
     const failed = expect(slow).rejects.toThrow('redis was unavailable meanwhile')
     await client.call('CLIENT', 'KILL', 'TYPE', 'normal', 'SKIPME', 'no').catch(() => undefined)
     await failed
-    await waitUntil('redis is back', () => stores.ledger.redis.isReady())
-    expect(await lostPartitions(stores.ledger.redis, partitions)).toHaveLength(partitions)
+    await waitUntil('redis is back', () => stores().ledger.redis.isReady())
+    expect(await lostPartitions(stores().ledger.redis, partitions)).toHaveLength(partitions)
   })
 })
 
 it('a dry run reports the same, and writes nothing', async () => {
   await project(owner(1, 5, [bucketOf(100, { reserved: 10, free: 90 })]))
   await expect(run()).resolves.toHaveLength(1)
-  const { client } = stores.ledger.redis
-  await client.del(Array.from({ length: partitions }, (_, p) => stores.ledger.keys.epoch(p)))
-  const before = await contents(stores.ledger)
+  const { client } = stores().ledger.redis
+  await client.del(Array.from({ length: partitions }, (_, p) => stores().ledger.keys.epoch(p)))
+  const before = await contents(stores().ledger)
   const [account] = await run({ isDryRun: true })
   expect(accountJson(account!)).toMatchObject({
     aid: 1,
@@ -309,11 +305,11 @@ it('a dry run reports the same, and writes nothing', async () => {
     losses: 0,
     money: { credited: 0.0001, voided: 0.00001, free: 0.0001 },
   })
-  expect(await contents(stores.ledger)).toEqual(before)
+  expect(await contents(stores().ledger)).toEqual(before)
 })
 
 it('an interrupted rebuild is repeated: nothing is charged before it is complete', async () => {
-  const { ledger, catalog } = stores
+  const { ledger, catalog } = stores()
   for (const aid of [1, 2, 3, 4]) await project({ ...owner(1, 1, [bucketOf(aid)]), aid })
   const until = (end: number) => {
     let seen = 0
@@ -346,7 +342,7 @@ it('an interrupted rebuild is repeated: nothing is charged before it is complete
 })
 
 it('a rebuild begins the next epoch, with fences that no earlier profile satisfies', async () => {
-  const { ledger, catalog } = stores
+  const { ledger, catalog } = stores()
   await project(owner(1, 1, [bucketOf(1)]))
   await ledger.raiseFence(1, 1, true, 17)
   await run()
@@ -360,16 +356,9 @@ describe('with the recorder, a rebuild', () => {
   afterAll(() => drain?.stop(100))
 
   it('updates the projection without further commands, and the audit is clean', async () => {
-    const { ledger, catalog } = stores
+    const { ledger, catalog } = stores()
     await run()
-    drain = startDrain({
-      ledger: await stores.connect(),
-      catalog,
-      ...QUICK_DRAIN,
-      blockMs: 20,
-      claimIdleMs: 300,
-      claimEveryMs: 100,
-    })
+    drain = await startTestDrain(stores(), { blockMs: 20, claimIdleMs: 300, claimEveryMs: 100 })
     const audit = () => auditStores({ ledger, catalog, recording: watchRecorderProgress(ledger) })
     for (const aid of [1, 2, 3, 4, 5]) {
       await topUp(ledger, aid, aid * 10, 1_000, `op-${aid}`)
@@ -393,7 +382,7 @@ describe('with the recorder, a rebuild', () => {
     await expect(loadOwner(ledger, 2, 20)).rejects.toBeInstanceOf(LedgerLostError)
     expect(await run()).toHaveLength(5)
     expect((await loadOwner(ledger, 2, 20)).buckets).toMatchObject([{ spent: 100, free: 900 }])
-    expect((await audit()).differences.map(differenceText)).toEqual([
+    expect((await audit()).differences.map((one) => differenceText(one, GBP))).toEqual([
       'account 2, subscriber 20, bucket 1: spent, as its lines say: 100 expected, 60 found',
     ])
   })

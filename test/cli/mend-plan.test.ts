@@ -1,27 +1,16 @@
 import { describe, expect, it } from 'vitest'
+import { moneyFormat } from '../../src/billing/currency.ts'
 import { balanceDocument } from '../../src/catalog/records/balance-document.ts'
 import { emptySums, type OwnerSums } from '../../src/catalog/records/line-sums.ts'
 import type { AccountEvidence, OwnerEvidence } from '../../src/cli/audit/evidence.ts'
 import { explain } from '../../src/cli/audit/explain.ts'
 import { type OwnerPlan, planMend } from '../../src/cli/audit/mend-plan.ts'
 import { type Bucket, emptyOwner, type OwnerState } from '../../src/domain/bucket.ts'
-import { FOREVER_MS } from '../../src/domain/time.ts'
+import { bucketOf } from '../support/domain/owners.ts'
 
-const UNITS: Bucket = {
-  id: 1,
-  prepaidIncludeId: 2,
-  kind: 'units',
-  usaget: 'data',
-  priority: 50,
-  fromMs: 0,
-  toMs: FOREVER_MS,
-  limit: 0,
-  counter: '',
-  credited: 1_000,
-  spent: 100,
-  reserved: 50,
-  free: 850,
-}
+const GBP = moneyFormat(826)
+const AMOUNTS = { priority: 50, credited: 1_000, spent: 100, reserved: 50, free: 850 }
+const UNITS = bucketOf({ prepaidIncludeId: 2, ...AMOUNTS })
 const MONEY: Bucket = { ...UNITS, id: 2, prepaidIncludeId: 1, kind: 'totalCost', usaget: '' }
 
 function ownerOf(buckets: Bucket[], more: Partial<OwnerState> = {}): OwnerState {
@@ -95,7 +84,7 @@ describe('a mend', () => {
     const { after, buckets } = planOf(evidence)
     expect(after.buckets).toEqual([UNITS])
     expect(buckets).toMatchObject([{ mended: { ...NOTHING, credited: 100, spent: 30 } }])
-    expect(explain(evidence, planMend(evidence)).mends).toEqual([
+    expect(explain(evidence, planMend(evidence), GBP).mends).toEqual([
       'bucket 1 of subscriber 10: gets a line for what is not recorded',
     ])
   })
@@ -105,7 +94,7 @@ describe('a mend', () => {
     const { after, buckets } = planOf(evidence)
     expect(after.buckets).toEqual([{ ...UNITS, credited: 1_150, spent: 1_100, free: 0 }])
     expect(buckets).toMatchObject([{ unpaid: 150, mended: { ...NOTHING, credited: 150 } }])
-    expect(explain(evidence, planMend(evidence)).mends).toEqual([
+    expect(explain(evidence, planMend(evidence), GBP).mends).toEqual([
       'bucket 1 of subscriber 10: credited 1000 -> 1150, spent 100 -> 1100, free 850 -> 0; ' +
         '150 beyond the credit are written off',
     ])
@@ -118,6 +107,11 @@ describe('a mend', () => {
     expect(after.owed).toBe(150)
     expect(buckets).toMatchObject([{ mended: { ...NOTHING, spent: -150, owed: 150 } }])
     expect(debt).toEqual(NOTHING)
+    expect(explain(evidence, planMend(evidence), GBP).mends).toEqual([
+      'bucket 2 of subscriber 10: spent 0.0001 GBP -> 0.00095 GBP, free 0.00085 GBP -> 0 GBP; ' +
+        '0.00015 GBP beyond the credit are owed',
+      'subscriber 10: debt 0.00015 GBP more',
+    ])
   })
 
   it('restores debt, and how much of it was repaid', () => {
@@ -153,7 +147,7 @@ describe('a mend', () => {
     const { after, buckets } = planOf(evidence)
     expect(buckets).toEqual([])
     expect(after).toEqual({ ...ownerOf([UNITS]), version: 8 })
-    expect(explain(evidence, planMend(evidence))).toMatchObject({
+    expect(explain(evidence, planMend(evidence), GBP)).toMatchObject({
       causes: ['subscriber 10: version 7 on record; the ledger has version 5'],
       mends: ['records the balances of subscriber 10 as the ledger has them'],
     })

@@ -9,6 +9,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type Catalog, openCatalog } from '../../src/catalog/connection.ts'
 import { HOUSE } from '../house/tree.ts'
 import { DUMP, linesOf } from '../support/cli/dump.ts'
+import { postJson } from '../support/post-json.ts'
 import { tollgate } from '../support/product/command.ts'
 import { PATIENT } from '../support/product/patience.ts'
 import { type Product, startProduct } from '../support/product/product.ts'
@@ -165,9 +166,7 @@ async function contents(): Promise<unknown> {
 
 async function ask(path: string, body: object): Promise<Record<string, unknown>> {
   const url = path === '/realtime' ? product.realtimeUrl : product.adminUrl
-  const headers = { 'content-type': 'application/json' }
-  const response = await fetch(url + path, { method: 'POST', headers, body: JSON.stringify(body) })
-  return (await response.json()) as Record<string, unknown>
+  return (await (await postJson(url + path, body)).json()) as Record<string, unknown>
 }
 
 describe('what was moved', () => {

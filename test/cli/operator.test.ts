@@ -1,21 +1,18 @@
 /** Actions of the command line are recorded under the name of the machine's user. */
 import { userInfo } from 'node:os'
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { expect, it } from 'vitest'
 import { operator, recordByOperator, writeConfigByOperator } from '../../src/cli/operator.ts'
-import { startTestStores, type TestStores } from '../support/recorder/accounts.ts'
+import { useOpened } from '../support/opened.ts'
+import { startTestStores } from '../support/recorder/accounts.ts'
 
-let open: TestStores
-beforeAll(async () => {
-  open = await startTestStores()
-})
-afterAll(() => open.close())
+const open = useOpened(startTestStores)
 
 it('the operator is the user of the machine', () => {
   expect(operator()).toEqual({ by: 'cli', id: '', name: userInfo().username, address: '' })
 })
 
 it('a change of the configuration is recorded, without hashes of keys', async () => {
-  const { catalog } = open
+  const { catalog } = open()
   const peer = { name: 'pgw', keys: [{ sha256: 'abc', created: 'now' }] }
   await writeConfigByOperator(catalog, 'peers', () => [peer])
   await writeConfigByOperator(catalog, 'peers', (value) => [...(value as object[]), { name: 'b' }])
@@ -31,7 +28,7 @@ it('a change of the configuration is recorded, without hashes of keys', async ()
 })
 
 it('a refused change is not recorded', async () => {
-  const { catalog } = open
+  const { catalog } = open()
   await catalog.audit.deleteMany({})
   const refused = writeConfigByOperator(catalog, 'peers', () => {
     throw new Error('no')

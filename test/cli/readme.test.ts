@@ -9,6 +9,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { HOUSE } from '../house/tree.ts'
 import type { Walked, WalkOptions } from '../support/admin/entities/openapi/walk-types.ts'
 import { createProduct, type Product, type Started } from '../support/cli/product.ts'
+import { postJson } from '../support/post-json.ts'
 import { waitUntil } from '../support/wait.ts'
 
 const BLOCK = /^```sh entities\n([\s\S]*?)\n```$/gm
@@ -55,11 +56,7 @@ async function charge(sid: number, usaget: string): Promise<void> {
 }
 
 async function realtime(request: object): Promise<{ returnCode: number }> {
-  const answer = await fetch(`${started.realtime}/realtime`, {
-    method: 'POST',
-    headers: { 'Content-Type': 'application/json' },
-    body: JSON.stringify(request),
-  })
+  const answer = await postJson(`${started.realtime}/realtime`, request)
   return (await answer.json()) as { returnCode: number }
 }
 

@@ -14,6 +14,8 @@ import type { Bucket, OwnerState } from '../../src/domain/bucket.ts'
 import type { CreditedInclude } from '../../src/domain/credit.ts'
 import type { OperationLine } from '../../src/domain/line.ts'
 import type { Payment } from '../../src/domain/segment-parts.ts'
+import { owner as ownerOf } from '../support/cli/recorded-accounts.ts'
+import { paymentOf } from '../support/domain/requests.ts'
 import { bucketOf } from '../support/ledger/fixture.ts'
 import { lineOf, NOW_MS } from '../support/recorder/accounts.ts'
 
@@ -28,27 +30,9 @@ const group = (more: Partial<Bucket> = {}): Bucket => ({
   ...more,
 })
 
-const owner = (sid: number, buckets: Bucket[]): OwnerState => ({
-  aid: 1,
-  sid,
-  version: 5,
-  nextBucketId: 9,
-  owed: 0,
-  repaid: 0,
-  buckets,
-})
+const owner = (sid: number, buckets: Bucket[]) => ownerOf(sid, 5, buckets)
 
-const paid = (more: Partial<Payment>): Payment => ({
-  owner: 0,
-  bucketId: 1,
-  prepaidIncludeId: 0,
-  kind: 'units',
-  amount: 1,
-  counter: COUNTER,
-  left: 0,
-  total: 0,
-  ...more,
-})
+const paid = (more: Partial<Payment>) => paymentOf({ counter: COUNTER, ...more })
 
 function restored(states: readonly OwnerState[], payments: Payment[], usedMs = NOW_MS) {
   const records = new AccountRecords(1, { operationsMs: 0, countersMs: NOW_MS - 63 * DAY_MS })
@@ -66,7 +50,7 @@ describe('counters', () => {
     const { owners, account } = restored([owner(1, [group()])], [paid({ amount: 45 })])
     expect(owners[0]?.state?.buckets).toEqual([group({ spent: 45, reserved: 0, free: -45 })])
     expect(owners[0]?.losses).toEqual([])
-    expect(accountLines(account)).toEqual([
+    expect(accountLines(account, String)).toEqual([
       'account 1: owners 1, buckets 0, counters 1, lines 1',
       '  subscriber 1, bucket 1: lines are ahead of its projection: credited 0, spent 5 more',
     ])

@@ -2,27 +2,16 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { recordedAccounts } from '../../src/cli/rebuild/recorded.ts'
 import { watchRecorderProgress } from '../../src/ledger/recorder-progress.ts'
-import { type Drain, startDrain } from '../../src/recorder/drain.ts'
-import {
-  QUICK_DRAIN,
-  startTestStores,
-  type TestStores,
-  topUp,
-} from '../support/recorder/accounts.ts'
+import type { Drain } from '../../src/recorder/drain.ts'
+import { startTestStores, type TestStores, topUp } from '../support/recorder/accounts.ts'
+import { SLOW_CLAIMS, startTestDrain } from '../support/recorder/test-drain.ts'
 
 let stores: TestStores
 let drain: Drain
 
 beforeAll(async () => {
   stores = await startTestStores()
-  drain = startDrain({
-    ledger: await stores.connect(),
-    catalog: stores.catalog,
-    ...QUICK_DRAIN,
-    blockMs: 20,
-    claimIdleMs: 1_000,
-    claimEveryMs: 500,
-  })
+  drain = await startTestDrain(stores, SLOW_CLAIMS)
   await topUp(stores.ledger, 1, 10, 1_000, 'first')
   await watchRecorderProgress(stores.ledger).waitUntilRecorded(1)
 })

@@ -12,6 +12,7 @@ import {
   type Started,
   shell,
 } from '../support/cli/product.ts'
+import { postJson } from '../support/post-json.ts'
 
 const MIB = 1024 * 1024
 
@@ -88,7 +89,7 @@ describe('a newcomer', () => {
     const first = await product.run(...add, '--operation-id', 'mine')
     expect(first).toEqual({
       code: 0,
-      stdout: 'subscriber 1002, include 1: 5 -> 7.5 (2.5), operation mine\n',
+      stdout: 'subscriber 1002, include 1: 5 GBP -> 7.5 GBP (2.5 GBP), operation mine\n',
       stderr: '',
     })
     expect(await product.run(...add, '--operation-id', 'mine')).toEqual(first)
@@ -104,7 +105,9 @@ describe('a newcomer', () => {
     expect(code).toBe(1)
     const id = /it may have been done: repeat it with --operation-id (\S+)$/.exec(stderr.trim())
     const again = await product.run(...add, '--operation-id', id?.[1] ?? 'none')
-    expect(again.stdout).toMatch(/^subscriber 1003, include 1: 20 -> 21 \(1\), operation cli-/)
+    expect(again.stdout).toMatch(
+      /^subscriber 1003, include 1: 20 GBP -> 21 GBP \(1 GBP\), operation cli-/,
+    )
     const { stdout } = await product.run('balance', 'show', '--sid', '1003', '--json')
     expect(JSON.parse(stdout).buckets).toMatchObject([{ free: 21, credited: 21 }])
   })
@@ -116,7 +119,7 @@ describe('a newcomer', () => {
     [['--sid', '77', '--include', '1', '--amount', '1'], 1, 'there is no subscriber 77 now'],
     [['--sid', '1002', '--include', '3', '--amount', '1'], 1, 'shared by the account: use --aid 1'],
     [['--aid', '1', '--include', '1', '--amount', '1'], 1, 'belongs to subscribers: use --sid'],
-    [['--sid', '1002', '--include', '1', '--amount=-99'], 1, 'less than 99'],
+    [['--sid', '1002', '--include', '1', '--amount=-99'], 1, 'has 7.5 GBP free, less than 99 GBP'],
     [['--include', '1', '--amount', '1'], 2, 'give --sid for a subscriber, or --aid'],
   ])('learns why a balance cannot be changed: %j', async (args, code, reason) => {
     const ended = await product.run('balance', 'add', ...args)
@@ -223,12 +226,9 @@ describe('a newcomer', () => {
   it('stops it with Ctrl-C: a request in progress is answered, no process remains', async () => {
     const all = tollgate.children()
     const charge = async (session_id: string) => {
-      const body = { record_type: 'start_request', session_id, request_num: 0, sid: 1001 }
-      const response = await fetch(`${tollgate.realtime}/realtime`, {
-        method: 'POST',
-        headers: { 'Content-Type': 'application/json' },
-        body: JSON.stringify({ ...body, usaget: 'data', usagev: 1 }),
-      })
+      const request = { record_type: 'start_request', session_id, request_num: 0, sid: 1001 }
+      const body = { ...request, usaget: 'data', usagev: 1 }
+      const response = await postJson(`${tollgate.realtime}/realtime`, body)
       return ((await response.json()) as { returnCode: number }).returnCode
     }
     const redis = pidOf('redis-server')

@@ -1,5 +1,6 @@
-import { describe, expect, it } from 'vitest'
-import { endedAtStart } from '../../src/cli/child.ts'
+import { EventEmitter } from 'node:events'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { endedAtStart, killIfSilent } from '../../src/cli/child.ts'
 import { createSupervisor, type Running, type StandbyProcess } from '../../src/cli/supervisor.ts'
 
 const log = { warn: () => undefined, error: () => undefined }
@@ -170,5 +171,72 @@ describe('a spare', () => {
     started[0]?.end('SIGKILL')
     await expect.poll(() => started.length).toBe(2)
     await supervisor.stop()
+  })
+})
+
+describe('a process that is silent', () => {
+  beforeEach(() => {
+    vi.useFakeTimers()
+  })
+  afterEach(() => {
+    vi.useRealTimers()
+  })
+
+  const SILENCE_MS = 8_000
+  const TICK_MS = 1_000
+  function watched() {
+    const signals: string[] = []
+    const kill = (signal: string) => signals.push(signal)
+    const child = Object.assign(new EventEmitter(), { kill }) as never as EventEmitter
+    const onKill = () => signals.push('told')
+    const watch = killIfSilent(child as never, { forMs: SILENCE_MS, onKill })
+    return { child, watch, signals, beat: () => child.emit('message', { type: 'alive' }) }
+  }
+
+  it('since its first beat is killed after the time, once', () => {
+    const { signals, beat } = watched()
+    vi.advanceTimersByTime(100 * SILENCE_MS)
+    expect(signals).toEqual([])
+    beat()
+    vi.advanceTimersByTime(SILENCE_MS)
+    expect(signals).toEqual([])
+    vi.advanceTimersByTime(TICK_MS)
+    expect(signals).toEqual(['told', 'SIGKILL'])
+    vi.advanceTimersByTime(100 * SILENCE_MS)
+    expect(signals).toHaveLength(2)
+  })
+
+  it('only while its parent stood still itself is not killed', () => {
+    const { signals, beat } = watched()
+    beat()
+    for (let stall = 1; stall <= 8; stall += 1) {
+      // Hours during which no timer of the parent runs; the beats of that time are read after it.
+      vi.setSystemTime(Date.now() + 100 * SILENCE_MS)
+      vi.advanceTimersToNextTimer()
+    }
+    expect(signals).toEqual([])
+    beat()
+    vi.advanceTimersByTime(SILENCE_MS)
+    expect(signals).toEqual([])
+    vi.advanceTimersByTime(TICK_MS)
+    expect(signals).toEqual(['told', 'SIGKILL'])
+  })
+
+  it('but has beaten meanwhile, has exited or is being stopped is not killed', () => {
+    const beating = watched()
+    for (let beats = 0; beats < 100; beats += 1) {
+      beating.beat()
+      vi.advanceTimersByTime(SILENCE_MS)
+    }
+    const exited = watched()
+    exited.beat()
+    exited.child.emit('exit')
+    const stopped = watched()
+    stopped.beat()
+    stopped.watch.end()
+    stopped.beat()
+    beating.watch.end()
+    vi.advanceTimersByTime(100 * SILENCE_MS)
+    expect([beating.signals, exited.signals, stopped.signals]).toEqual([[], [], []])
   })
 })

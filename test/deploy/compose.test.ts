@@ -7,7 +7,8 @@ import { join } from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
 import { parse } from 'yaml'
 import { checkListening } from '../../src/admin/listening.ts'
-import { loadConfig } from '../../src/config/load.ts'
+import { currencyName } from '../../src/billing/currency.ts'
+import { DEMO_FILE, loadConfig } from '../../src/config/load.ts'
 import { environmentFor, findRedis } from '../../src/embedded/redis/find.ts'
 import { createLogger } from '../../src/runtime/log.ts'
 import { openRedis, waitForRedis } from '../../src/store/redis.ts'
@@ -58,6 +59,12 @@ function interpolated(document: string): string {
   })
 }
 
+/** With the files of the image in their place here. */
+function here(environment: Record<string, string>): Record<string, string> {
+  const { TOLLGATE_CONFIG: file = '' } = environment
+  return { ...environment, TOLLGATE_CONFIG: file.replace(/^\/app\/dist\//, HOUSE) }
+}
+
 /** Bytes of `2g`, `512m` or, in Redis notation, `1gb`. */
 function bytesOf(size: string): number {
   const [, count = '', unit = ''] = /^(\d+)([mg])b?$/.exec(size) ?? []
@@ -78,7 +85,7 @@ describe('docker-compose.yml', () => {
 
   it.each(NODES)('sets only known and effective settings of %s', (name) => {
     const { environment = {}, command, ports, stop_grace_period } = services[name]
-    const config = loadConfig({ env: environment })
+    const config = loadConfig({ env: here(environment) })
     expect(Object.keys(environment).every((one) => one.startsWith('TOLLGATE_'))).toBe(true)
     expect(command).toEqual([name])
     const sections = name === 'admin' ? (['admin'] as const) : (['realtime', 'diameter'] as const)
@@ -95,6 +102,15 @@ describe('docker-compose.yml', () => {
     expect(new URL(config.redis.url).hostname).toBe('redis')
     expect(new URL(config.mongo.url).hostname).toBe('mongo')
     expect(Number.parseInt(stop_grace_period, 10) * 1000).toBeGreaterThan(config.shutdown.timeoutMs)
+  })
+
+  it.each(NODES)('has the settings of the demo of `npm start` in %s', (name) => {
+    const { environment = {} } = services[name]
+    const env = here(environment)
+    expect(env['TOLLGATE_CONFIG']).toBe(DEMO_FILE)
+    const ofDemo = loadConfig({ env: {}, file: DEMO_FILE }).rating
+    expect(loadConfig({ env }).rating).toEqual(ofDemo)
+    expect(currencyName(ofDemo.currencyCode)).toBe('GBP')
   })
 
   it('starts the node when its stores are healthy', () => {
@@ -126,11 +142,11 @@ describe('docker-compose.yml', () => {
     expect(own).toContain(`admin:${folder}`)
     expect(text).toContain(`exec admin cat ${folder}/admin-password`)
     // Otherwise it would not listen; the port is published on this machine only.
-    const config = loadConfig({ env: environment })
+    const config = loadConfig({ env: here(environment) })
     const hasGeneratedPassword = async () => true
     await checkListening({ config, hasGeneratedPassword })
     const { TOLLGATE_ADMIN_GENERATED_PASSWORD: _, ...without } = environment
-    const stricter = { config: loadConfig({ env: without }), hasGeneratedPassword }
+    const stricter = { config: loadConfig({ env: here(without) }), hasGeneratedPassword }
     await expect(checkListening(stricter)).rejects.toThrow('generatedPassword')
     for (const port of ports ?? []) expect(port).toMatch(/^127\.0\.0\.1:/)
   })

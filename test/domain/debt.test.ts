@@ -14,11 +14,11 @@ import { debtorOf } from '../../src/domain/debt.ts'
 import { emptyService } from '../../src/domain/segment.ts'
 import type { Segment } from '../../src/domain/session.ts'
 import { settle } from '../../src/domain/settle.ts'
-import { type Tariff, UNLIMITED } from '../../src/domain/tariff.ts'
 import { frozen } from '../support/domain/frozen.ts'
 import { bucketOf, moneyOf, ownerOf } from '../support/domain/owners.ts'
 import { startOf } from '../support/domain/programs.ts'
 import { readTable } from '../support/domain/table.ts'
+import { FALLING, tariffFrom } from '../support/domain/tariffs.ts'
 
 const NOW_MS = 100
 
@@ -35,12 +35,7 @@ function ownersFrom(text: string): { subscriber: OwnerState; account: OwnerState
   return { subscriber: ownerOf(buckets[0]), account: ownerOf(buckets[1], { sid: 0 }) }
 }
 
-const PLAIN: Tariff = {
-  tiers: [{ units: UNLIMITED, interval: 1, price: 1, ceil: true }],
-  access: 0,
-  extraDigits: 0,
-  terms: null,
-}
+const PLAIN = tariffFrom('1/1')
 
 class DebtFixture {
   subscriber: OwnerState
@@ -154,31 +149,19 @@ describe('debt', () => {
 })
 
 describe('debt reduced by a falling price', () => {
-  const tier = { interval: 1, ceil: true }
-  const terms = { method: 'volume' as const, unitScale: 1, factor: 1, factorDigits: 0 }
-  const falling: Tariff = {
-    tiers: [
-      { ...tier, units: 10, price: 10 },
-      { ...tier, units: UNLIMITED, price: 1 },
-    ],
-    access: 0,
-    extraDigits: 0,
-    terms: { ...terms, minimum: 0, rounding: null },
-  }
-
   it('is forgiven to the account that owes it', () => {
     const scene = new DebtFixture('shared money 60')
-    expect(scene.use(10, falling)).toMatchObject({ debt: 40, accountDebt: 40 })
-    expect(scene.use(1, falling)).toMatchObject({ charged: 11, debt: 0, accountDebt: 0 })
+    expect(scene.use(10, FALLING)).toMatchObject({ debt: 40, accountDebt: 40 })
+    expect(scene.use(1, FALLING)).toMatchObject({ charged: 11, debt: 0, accountDebt: 0 })
     expect(scene.account).toMatchObject({ owed: 0, buckets: [{ spent: 11, free: 49 }] })
     expect(scene.subscriber.owed).toBe(0)
   })
 
   it('is returned to the money that has repaid it', () => {
     const scene = new DebtFixture('own money 5; shared money 15')
-    expect(scene.use(10, falling)).toMatchObject({ debt: 80, accountDebt: 80 })
+    expect(scene.use(10, FALLING)).toMatchObject({ debt: 80, accountDebt: 80 })
     expect(scene.topUp('shared', 100)).toBe(80)
-    const segment = scene.use(1, falling)
+    const segment = scene.use(1, FALLING)
     expect(segment).toMatchObject({ charged: 11, debt: 80, accountDebt: 80 })
     // Out of 89 first the 20 that were paid, the account's first, then 69 of the repaid money.
     expect(segment.payments).toMatchObject([

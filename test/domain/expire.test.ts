@@ -4,17 +4,12 @@ import { expireSession } from '../../src/domain/expire.ts'
 import { emptyService } from '../../src/domain/segment.ts'
 import type { ServiceSession } from '../../src/domain/session.ts'
 import { settle } from '../../src/domain/settle.ts'
-import { UNLIMITED } from '../../src/domain/tariff.ts'
 import { bucketOf, moneyOf, ownerOf } from '../support/domain/owners.ts'
 import { startOf } from '../support/domain/programs.ts'
 import { sessionOf } from '../support/domain/requests.ts'
+import { tariffFrom } from '../support/domain/tariffs.ts'
 
-const TARIFF = {
-  tiers: [{ units: UNLIMITED, interval: 1, price: 1, ceil: true }],
-  access: 0,
-  extraDigits: 0,
-  terms: null,
-}
+const TARIFF = tariffFrom('1/1')
 
 interface Owners {
   subscriber: OwnerState

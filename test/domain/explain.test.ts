@@ -14,7 +14,9 @@ import {
   times,
   upward,
 } from '../support/domain/fraction.ts'
+import { lineOf as plainLine } from '../support/domain/lines.ts'
 import { propertyRuns } from '../support/domain/property-runs.ts'
+import { paymentOf } from '../support/domain/requests.ts'
 
 const TARIFF: Tariff = {
   tiers: [
@@ -26,60 +28,17 @@ const TARIFF: Tariff = {
   terms: null,
 }
 
-function lineOf(more: Partial<Line>): Line {
-  return {
-    stamp: 's',
-    version: 1,
-    aid: 1,
-    sid: 7,
-    origin: 'gw',
-    sessionId: 'a',
-    ratingGroup: 1,
-    serviceIdentifier: '',
-    usaget: 'call',
-    calledNumber: '',
-    rateKey: 'T01',
-    plan: 'P',
-    cycle: '202612',
-    used: 0,
-    grouped: 0,
-    covered: 0,
-    priced: 0,
-    coveredMicros: 0,
-    charged: 0,
-    debt: 0,
-    accountDebt: 0,
-    hasGroups: false,
-    tariff: TARIFF,
-    access: true,
-    priceOf: 'BASE',
-    band: '',
-    carried: null,
-    others: [],
-    taxes: [],
-    rounding: null,
-    lapsedUnits: 0,
-    lapsedMicros: 0,
-    payments: [],
-    firstMs: 0,
-    lastMs: 0,
-    state: 'closed',
-    late: false,
-    ...more,
-  }
-}
+const lineOf = (more: Partial<Line>) =>
+  plainLine({
+    ...{ version: 1, usaget: 'call', rateKey: 'T01', plan: 'P', tariff: TARIFF },
+    ...{ access: true, state: 'closed', ...more },
+  })
 
-const paid = (more: Partial<Payment>): Payment => ({
-  owner: 0,
-  bucketId: 1,
-  prepaidIncludeId: 0,
-  kind: 'money',
-  amount: 1,
-  counter: '',
-  left: 0,
-  total: 0,
-  ...more,
-})
+const paid = (more: Partial<Payment>) => paymentOf({ kind: 'money', ...more })
+
+const tierOf = (tier: number, units: number, interval: number) => {
+  return { step: 'tier', tier, units, interval }
+}
 
 describe('a price', () => {
   it('consists of tiers and access, and is rounded once', () => {
@@ -95,24 +54,8 @@ describe('a price', () => {
         amount: '0.301429',
         part: 'charge',
       },
-      {
-        step: 'tier',
-        tier: 1,
-        units: 60,
-        interval: 60,
-        intervals: '1',
-        price: '0.1',
-        amount: '0.1',
-      },
-      {
-        step: 'tier',
-        tier: 2,
-        units: 1,
-        interval: 7,
-        intervals: '1/7',
-        price: '0.01',
-        amount: '1/700',
-      },
+      { ...tierOf(1, 60, 60), intervals: '1', price: '0.1', amount: '0.1' },
+      { ...tierOf(2, 1, 7), intervals: '1/7', price: '0.01', amount: '1/700' },
       { step: 'access', amount: '0.2' },
       { step: 'rounding', mode: 'half-even', to: '0.000001', amount: '0.301429' },
     ])
@@ -125,15 +68,7 @@ describe('a price', () => {
     const [price, ...steps] = explain(lineOf({ priced: 6, tariff, priceOf: 'plan P', band: 'b' }))
     expect(price).toMatchObject({ method: 'volume', amount: '0.16', source: 'plan P', band: 'b' })
     expect(steps).toEqual([
-      {
-        step: 'tier',
-        tier: 1,
-        units: 6,
-        interval: 6,
-        intervals: '1',
-        price: '0.1',
-        amount: '0.1',
-      },
+      { ...tierOf(1, 6, 6), intervals: '1', price: '0.1', amount: '0.1' },
       { step: 'access', amount: '0.2' },
       { step: 'percentage', factor: '0.5', amount: '0.15' },
       { step: 'minimum', amount: '0.1534' },

@@ -18,13 +18,14 @@ import { emptyService, startedService } from '../../src/domain/segment.ts'
 import type { CategoryPrice } from '../../src/domain/segment-parts.ts'
 import type { Segment, ServiceSession } from '../../src/domain/session.ts'
 import { settle } from '../../src/domain/settle.ts'
-import { charge, type Tariff, UNLIMITED } from '../../src/domain/tariff.ts'
+import { charge, type Tariff } from '../../src/domain/tariff.ts'
 import { modelTariff, SMALL, tariffOf, tariffWithTerms } from '../support/domain/arbitraries.ts'
 import { frozen } from '../support/domain/frozen.ts'
 import { priceOf } from '../support/domain/model-price.ts'
 import { bucketOf, moneyOf, ownerOf } from '../support/domain/owners.ts'
 import { startOf } from '../support/domain/programs.ts'
 import { propertyRuns } from '../support/domain/property-runs.ts'
+import { tariffFrom } from '../support/domain/tariffs.ts'
 
 interface Drawn {
   tariff: Tariff
@@ -67,12 +68,7 @@ const drawn: fc.Arbitrary<Drawn> = fc.record({
   ),
 })
 
-const PLAIN: Tariff = {
-  tiers: [{ units: UNLIMITED, interval: 1, price: 1, ceil: true }],
-  access: 0,
-  extraDigits: 0,
-  terms: null,
-}
+const PLAIN = tariffFrom('1/1')
 const PERIOD = { fromMs: 0, toMs: 1000 }
 
 class Trial {

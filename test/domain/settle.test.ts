@@ -7,18 +7,7 @@ import { PriceRangeError, type Tariff, UNLIMITED } from '../../src/domain/tariff
 import { bucketOf, moneyOf, ownerOf } from '../support/domain/owners.ts'
 import { startOf } from '../support/domain/programs.ts'
 import { readTable } from '../support/domain/table.ts'
-
-/** `10/60`: 10 micros for each begun interval of 60 units; `+5`: and an access price of 5. */
-function tariffFrom(text: string): Tariff {
-  const [price = '', access = '0'] = text.split('+')
-  const [micros, interval] = price.split('/').map(Number)
-  return {
-    tiers: [{ units: UNLIMITED, interval: interval!, price: micros!, ceil: true }],
-    access: Number(access),
-    extraDigits: 0,
-    terms: null,
-  }
-}
+import { FALLING, tariffFrom } from '../support/domain/tariffs.ts'
 
 /** `units 10; money 25; money 0 limit 7` in their order of payment. */
 function bucketsFrom(text: string): Bucket[] {
@@ -307,24 +296,15 @@ describe('settlement', () => {
   })
 
   it('returns the reduction of a volume price, to debt first, also if that is repaid', () => {
-    const terms = { method: 'volume' as const, unitScale: 1, factor: 1, factorDigits: 0 }
-    const tier = { interval: 1, ceil: true }
-    const tariff: Tariff = {
-      tiers: [
-        { ...tier, units: 10, price: 10 },
-        { ...tier, units: UNLIMITED, price: 1 },
-      ],
-      access: 0,
-      extraDigits: 0,
-      terms: { ...terms, minimum: 0, rounding: null },
-    }
     const scene = new SettleFixture('1/1', 'money 60')
-    expect(scene.step({ used: 10, tariff }).changes[0]?.segment).toMatchObject({ debt: 40 })
+    expect(scene.step({ used: 10, tariff: FALLING }).changes[0]?.segment).toMatchObject({
+      debt: 40,
+    })
     const [bucket] = scene.subscriber.buckets
     // A top-up pays half of the debt.
     const paid = { ...bucket!, credited: 80, spent: 80 }
     scene.subscriber = { ...scene.subscriber, repaid: 20, buckets: [paid] }
-    const { changes } = scene.step({ used: 1, tariff })
+    const { changes } = scene.step({ used: 1, tariff: FALLING })
     // Only debt still owed can be forgiven; the rest is returned to the money.
     const segment = changes[0]!.segment
     expect(segment).toMatchObject({ charged: 11, debt: 20, payments: [{ amount: -9 }] })

@@ -15,6 +15,7 @@ import { modelTariff, SMALL, tariffOf, tariffWithTerms } from '../support/domain
 import { priceOf } from '../support/domain/model-price.ts'
 import { propertyRuns } from '../support/domain/property-runs.ts'
 import { readTable } from '../support/domain/table.ts'
+import { tariffFrom as flatFrom } from '../support/domain/tariffs.ts'
 
 /** Tenths of a unit count as units, so that bounds such as 0.7 are whole numbers. */
 const TENTHS = 10
@@ -37,12 +38,8 @@ function tierOf(text: string): Tier {
 }
 
 function tariffFrom(tiers: string, access: string): Tariff {
-  return {
-    tiers: tiers.split(';').map(tierOf),
-    access: microsFrom(access)!,
-    extraDigits: 0,
-    terms: null,
-  }
+  const parts = tiers.split(';').map(tierOf)
+  return { tiers: parts, access: microsFrom(access)!, extraDigits: 0, terms: null }
 }
 
 /** The cases published by the best-known public implementation, and further ones. */
@@ -207,12 +204,7 @@ describe('affordable', () => {
   })
 
   it('stops before a price out of range instead of failing', () => {
-    const tariff: Tariff = {
-      tiers: [{ units: UNLIMITED, interval: 1, price: 2 ** 40, ceil: true }],
-      access: 0,
-      extraDigits: 0,
-      terms: null,
-    }
+    const tariff = flatFrom(`${2 ** 40}/1`)
     expect(affordable(tariff, false, 0, 0, UNLIMITED, UNLIMITED)).toBe(2 ** 13 - 1)
   })
 })

@@ -9,16 +9,12 @@ import {
   reasons,
   type ServiceOutcome,
 } from '../../src/domain/charge-outcome.ts'
-import {
-  type ChargeRequest,
-  type ServicePart,
-  type ServiceRequest,
-  serviceRequest,
-} from '../../src/domain/charge-request.ts'
+import type { ChargeRequest, ServicePart, ServiceRequest } from '../../src/domain/charge-request.ts'
 import { packResult, unpackResult } from '../../src/domain/packed-outcomes.ts'
 import { packTask, unpackTask } from '../../src/domain/worker-protocol.ts'
 import type { WorkerResult, WorkerTask } from '../../src/domain/worker-task.ts'
 import { propertyRuns } from '../support/domain/property-runs.ts'
+import { requestOf } from '../support/domain/requests.ts'
 
 /** Transfers requests and outcomes across the thread boundary. */
 const overTask = (task: WorkerTask) => unpackTask(structuredClone(packTask(task)))
@@ -164,23 +160,7 @@ it('the worker protocol transfers any outcomes, with their order of fields', () 
   )
 })
 
-const update: ChargeRequest = {
-  kind: 'update',
-  origin: 'pgw',
-  sessionId: 'session-1',
-  requestNumber: 1,
-  stamp: '',
-  rules: '',
-  subscriberKey: 'sid',
-  subscriberValue: '100001',
-  eventTimeMs: 0,
-  eventTimeGiven: false,
-  services: [serviceRequest({ usaget: 'data' })],
-  fields: null,
-  wantBalances: false,
-  pretend: false,
-  refund: false,
-}
+const update = requestOf({ origin: 'pgw', sessionId: 'session-1', subscriberValue: '100001' })
 
 it('the worker protocol transfers a batch that is larger than any before', () => {
   const requests = Array.from({ length: 3000 }, (_, index) => ({ ...update, requestNumber: index }))

@@ -158,6 +158,22 @@ describe('effects and hidden inputs have one module', () => {
   })
 })
 
+describe('an amount in a text is formatted by moneyFormat', () => {
+  const rule = 'an amount in a text is formatted by moneyFormat'
+  it.each([
+    ['`account #{aid} owes #{debt}`', 1],
+    ['`(#{bill.amount} of money)`', 1],
+    ['`Debt: #{decimalText(owed)}`', 1],
+    ['`account #{aid} owes #{money(debt)}`', 0],
+    ['`/#{amount}`', 0],
+  ])('%s', (text, count) => {
+    const found = (path: string) => problems(path, `const a = ${text.replaceAll('#', '$')}`)
+    expect(found('src/cli/a.ts')).toEqual(Array.from({ length: count }, () => rule))
+    expect(found('src/admin/console/web/a.ts')).toEqual([])
+    expect(found('test/cli/a.ts')).toEqual([])
+  })
+})
+
 describe('src/main.ts and src/roles.ts only wire modules', () => {
   it.each(['for (const a of b) c(a)', 'while (a) b()', 'const a = b * 2', 'class A {}'])(
     '%s is refused',

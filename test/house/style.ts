@@ -43,6 +43,7 @@ export function checkStyle(files: readonly SourceFile[]): readonly Violation[] {
     ...files.filter(isTypeScript).flatMap(checkSyntax),
     ...files.filter(isTypeScript).flatMap(checkComments),
     ...files.filter((file) => isTypeScript(file) && isProduct(file)).flatMap(checkEffects),
+    ...files.filter((file) => isTypeScript(file) && hasAmounts(file)).flatMap(checkAmounts),
     ...checkReadmes(files),
     ...files.filter((file) => WIRING.has(file.path)).flatMap(checkWiring),
   ]
@@ -122,6 +123,37 @@ function checkSyntax(file: SourceFile): readonly Violation[] {
     }
   })
   return violations
+}
+
+/** The console has heads of columns that name the currency; gateways name it themselves. */
+function hasAmounts({ path }: SourceFile): boolean {
+  return path.startsWith('src/') && !/^src\/(?:admin\/console\/web|external)\//.test(path)
+}
+
+const AMOUNT = /^(?:amount|price|aprice|cost|due|owed|debt|micros)$/
+const AMOUNT_TEXTS = /^(?:decimalText|moneyText)$/
+
+/** Amounts between words, as they are and not by a function that can name the currency. */
+function checkAmounts(file: SourceFile): readonly Violation[] {
+  const violations: Violation[] = []
+  walk(file, (node, line) => {
+    if (!ts.isTemplateExpression(node)) return
+    const words = [node.head.text, ...node.templateSpans.map(({ literal }) => literal.text)]
+    if (!/[a-z] |[:,] | [a-z]/.test(words.join('\n'))) return
+    const rule = 'an amount in a text is formatted by moneyFormat'
+    for (const { expression } of node.templateSpans) {
+      const called = ts.isCallExpression(expression)
+      const name = lastNameOf(called ? expression.expression : expression)
+      if ((called ? AMOUNT_TEXTS : AMOUNT).test(name))
+        violations.push({ path: file.path, line, rule })
+    }
+  })
+  return violations
+}
+
+function lastNameOf(node: ts.Node): string {
+  if (ts.isPropertyAccessExpression(node)) return node.name.text
+  return ts.isIdentifier(node) ? node.text : ''
 }
 
 function checkComments(file: SourceFile): readonly Violation[] {

@@ -8,7 +8,7 @@ import type { PriceSet, TimeBand } from '../../src/domain/catalogue.ts'
 import { priceAt } from '../../src/rating/bands.ts'
 import { propertyRuns } from '../support/domain/property-runs.ts'
 import { readTable } from '../support/domain/table.ts'
-import { tariffFrom } from '../support/rating/catalogue.ts'
+import { tariffFrom } from '../support/domain/tariffs.ts'
 import { bandOfSecond, clockChanges, WallClock } from '../support/rating/wall-clock.ts'
 
 const ZONES = [

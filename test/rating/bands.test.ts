@@ -3,7 +3,7 @@ import type { PriceSet, TimeBand } from '../../src/domain/catalogue.ts'
 import { parseInstant } from '../../src/domain/time.ts'
 import { priceAt } from '../../src/rating/bands.ts'
 import { readTable } from '../support/domain/table.ts'
-import { tariffFrom } from '../support/rating/catalogue.ts'
+import { tariffFrom } from '../support/domain/tariffs.ts'
 
 const HOUR = 3600
 

@@ -11,7 +11,8 @@ import type {
 import type { ChargeRequest } from '../../src/domain/charge-request.ts'
 import { moneyOf } from '../support/domain/owners.ts'
 import { serviceRequest } from '../support/domain/requests.ts'
-import { catalogueOf, planOf, profileOf, rateOf, tariffFrom } from '../support/rating/catalogue.ts'
+import { tariffFrom } from '../support/domain/tariffs.ts'
+import { catalogueOf, planOf, profileOf, rateOf } from '../support/rating/catalogue.ts'
 import { groupOf, pricesOf, serviceOf, subscribedTo } from '../support/rating/offers.ts'
 import { RatingFixture, START_MS } from '../support/rating/rating-fixture.ts'
 

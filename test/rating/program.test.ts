@@ -12,14 +12,8 @@ import type { RatedService } from '../../src/rating/rated-service-cache.ts'
 import { bucketOf, moneyOf, ownerOf } from '../support/domain/owners.ts'
 import { startOf } from '../support/domain/programs.ts'
 import { serviceRequest } from '../support/domain/requests.ts'
-import {
-  catalogueOf,
-  contextOf,
-  planOf,
-  profileOf,
-  rateOf,
-  tariffFrom,
-} from '../support/rating/catalogue.ts'
+import { tariffFrom } from '../support/domain/tariffs.ts'
+import { catalogueOf, contextOf, planOf, profileOf, rateOf } from '../support/rating/catalogue.ts'
 
 const JULY = Date.UTC(2026, 6, 1)
 const AUGUST = Date.UTC(2026, 7, 1)

@@ -10,6 +10,7 @@ import type { RatedService } from '../../src/rating/rated-service-cache.ts'
 import type { Usage } from '../../src/rating/usage-fields.ts'
 import { propertyRuns } from '../support/domain/property-runs.ts'
 import { serviceRequest } from '../support/domain/requests.ts'
+import { tariffFrom } from '../support/domain/tariffs.ts'
 import {
   catalogueOf,
   contextOf,
@@ -17,7 +18,6 @@ import {
   priceFrom,
   profileOf,
   rateOf,
-  tariffFrom,
 } from '../support/rating/catalogue.ts'
 
 const JUNE = Date.UTC(2026, 5, 29)

@@ -4,7 +4,8 @@ import type { PriceSet } from '../../src/domain/catalogue.ts'
 import type { RequestKind, ServiceRequest } from '../../src/domain/charge-request.ts'
 import { moneyOf } from '../support/domain/owners.ts'
 import { serviceRequest } from '../support/domain/requests.ts'
-import { catalogueOf, planOf, profileOf, rateOf, tariffFrom } from '../support/rating/catalogue.ts'
+import { tariffFrom } from '../support/domain/tariffs.ts'
+import { catalogueOf, planOf, profileOf, rateOf } from '../support/rating/catalogue.ts'
 import { RatingFixture, SETTINGS, START_MS } from '../support/rating/rating-fixture.ts'
 
 const FAR = { fromMs: 0, toMs: 1e15 }

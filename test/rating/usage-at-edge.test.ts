@@ -7,7 +7,8 @@ import type { Line } from '../../src/domain/line.ts'
 import { needsProfile } from '../../src/rating/charge-session.ts'
 import { moneyOf } from '../support/domain/owners.ts'
 import { requestOf, serviceRequest } from '../support/domain/requests.ts'
-import { catalogueOf, planOf, profileOf, rateOf, tariffFrom } from '../support/rating/catalogue.ts'
+import { tariffFrom } from '../support/domain/tariffs.ts'
+import { catalogueOf, planOf, profileOf, rateOf } from '../support/rating/catalogue.ts'
 import { groupOf } from '../support/rating/offers.ts'
 import { RatingFixture, START_MS } from '../support/rating/rating-fixture.ts'
 
@@ -149,6 +150,88 @@ describe('usage reported at the end of a band', () => {
     report(call, 'update', noon, { used: 60 })
     report(call, 'release', noon, { used: 5 })
     expect(summary(call)).toEqual([['202608', '', 0, 65, 65]])
+  })
+})
+
+describe('the first usage of a session without a grant', () => {
+  const band: [number, number] = [10 * 3600, 12 * 3600]
+  const noon = START_MS + 12 * HOUR
+
+  it('is split at the edges since the start', () => {
+    const call = sceneOf({ band })
+    report(call, 'start', noon - 150 * MINUTE)
+    report(call, 'release', noon + 30 * MINUTE, { used: 10_800 })
+    expect(summary(call)).toEqual([
+      ['202608', '', 0, 1800, 1800],
+      ['202608', 'band', 0, 7200, 14_400],
+      ['202608', '', 0, 1800, 1800],
+    ])
+  })
+
+  it('is split there although the clock of the node shows another time', () => {
+    const call = sceneOf({ band })
+    const send = (kind: RequestKind, requestNumber: number, eventTimeMs: number, used: number) => {
+      const services = [serviceRequest({ usaget: 'call', used })]
+      call.send({ kind, requestNumber, sessionId: 's', eventTimeMs, services })
+    }
+    call.nowMs = noon + 24 * HOUR
+    send('start', 0, noon - 3 * HOUR, 0)
+    send('update', 1, noon - MINUTE, 0)
+    call.nowMs += MINUTE
+    send('release', 2, noon + MINUTE, 120)
+    expect(summary(call).map(([, name, , , price]) => [name, price])).toEqual([
+      ['band', 120],
+      ['', 60],
+    ])
+  })
+
+  it('without any time has the terms that begin, whatever the clock of the node shows', () => {
+    const call = sceneOf({})
+    call.nowMs = MIDNIGHT_MS + 24 * HOUR
+    for (const [requestNumber, kind] of (['start', 'release'] as const).entries()) {
+      const services = [serviceRequest({ usaget: 'call', used: 60 * requestNumber })]
+      call.send({ kind, requestNumber, sessionId: 's', eventTimeMs: MIDNIGHT_MS, services })
+    }
+    expect(summary(call)).toEqual([['202609', '', 0, 60, 60]])
+  })
+
+  it('is divided as reported at the first edge', () => {
+    const call = sceneOf({ band })
+    report(call, 'start', noon - MINUTE)
+    report(call, 'release', noon + MINUTE, { used: 100, usedBefore: 90 })
+    expect(summary(call)).toEqual([
+      ['202608', 'band', 0, 90, 180],
+      ['202608', '', 0, 10, 10],
+    ])
+  })
+
+  it('counts in the cycles and groups of both sides, before the grant that follows', () => {
+    const groups = [groupOf('G', 40, { usagets: new Set(['call']) })]
+    const call = sceneOf({ plan: { groups } })
+    report(call, 'start', MIDNIGHT_MS - MINUTE)
+    report(call, 'update', MIDNIGHT_MS + MINUTE, { used: 120, requested: 5 })
+    report(call, 'release', MIDNIGHT_MS + 2 * MINUTE, { used: 5 })
+    expect(summary(call)).toEqual([
+      ['202608', '', 40, 20, 20],
+      ['202609', '', 40, 25, 25],
+    ])
+  })
+
+  it('of a further service is since the last report of the session', () => {
+    const call = sceneOf({ band })
+    report(call, 'start', noon - 60 * MINUTE)
+    report(call, 'update', noon - MINUTE, { used: 1 })
+    const services = [
+      serviceRequest({ usaget: 'call', used: 1 }),
+      serviceRequest({ usaget: 'call', ratingGroup: 7, used: 120 }),
+    ]
+    call.nowMs = noon + MINUTE
+    call.send({ kind: 'release', requestNumber: 2, sessionId: 's', services })
+    const priced = summary(call).map(([, name, , units, price]) => [name, units, price])
+    expect(priced.slice(-2)).toEqual([
+      ['band', 60, 120],
+      ['', 60, 60],
+    ])
   })
 })
 

@@ -26,8 +26,9 @@ function candidateOf(load: LoadClass, session?: string): AdmissionCandidate {
 const enter = (admission: Admission, load: LoadClass, nowMs = 1_000, session?: string) =>
   admission.acquire(candidateOf(load, session), nowMs)
 
+/** Without a decision, which would end a stall. */
 const leave = (admission: Admission, load: LoadClass, nowMs = 1_000, isAside = false) =>
-  admission.release(candidateOf(load), nowMs, isAside, true)
+  admission.release(candidateOf(load), nowMs, isAside, false)
 
 const twice = (admission: Admission, load: LoadClass, nowMs = 1_000) => [
   enter(admission, load, nowMs),
@@ -90,8 +91,7 @@ it('refuses to release a slot twice', () => {
 function atLimit(options: Partial<AdmissionOptions> = {}) {
   const admission = admissionOf({ queue: QUEUE, ...options })
   for (let taken = 0; taken < 8; taken += 1) enter(admission, 'asking', 0)
-  enter(admission, 'asking', 1_000)
-  leave(admission, 'asking')
+  for (let nowMs = 0; nowMs < 400; nowMs += TICK_MS) admission.tick(nowMs)
   expect(admission.statistics.limit).toBe(8)
   return admission
 }

@@ -4,6 +4,9 @@ import { QueueLimit } from '../../src/realtime/queue-limit.ts'
 const TARGET_MS = 20
 const LIMIT_MIN = 24
 const LIMIT_MAX = 4096
+const TICK_MS = 20
+/** Requests of this time are admitted without overload, and during a stall. */
+const BURST_MS = 250
 
 function limitOf() {
   return new QueueLimit({
@@ -27,11 +30,13 @@ function nodeOf(limit: QueueLimit) {
   let nowMs = 0
   let due = 0
   let work = 0
+  let tickMs = 0
   const run = ({ ms, offered, capacity }: Phase) => {
     const tookMs: number[] = []
     let refused = 0
     const endMs = nowMs + ms
     for (; nowMs < endMs; nowMs += 0.1) {
+      for (; tickMs <= nowMs; tickMs += TICK_MS) limit.ran(TICK_MS, waiting.length)
       due += offered / 10
       for (; due >= 1; due -= 1) {
         if (waiting.length >= limit.limit) {
@@ -62,7 +67,7 @@ it('refuses nothing while the node keeps up', () => {
   for (const offered of [0.01, 1, 1.8]) {
     expect(run({ ms: 2_000, offered, capacity: 2 }).refused).toBe(0)
   }
-  expect(limit.limit).toBe(LIMIT_MAX)
+  expect(limit.limit).toBeGreaterThan(1.8 * BURST_MS)
 })
 
 it.each([0.5, 2, 40])('keeps latency and goodput at %d/ms beyond saturation', (capacity) => {
@@ -71,6 +76,7 @@ it.each([0.5, 2, 40])('keeps latency and goodput at %d/ms beyond saturation', (c
   run({ ms: 1_000, offered: capacity / 2, capacity })
   for (const load of [1.5, 3]) {
     const ms = 3_000
+    expect(run({ ms: 500, offered: load * capacity, capacity }).p99).toBeLessThan(1.1 * BURST_MS)
     const { answered, p50, p99 } = run({ ms, offered: load * capacity, capacity })
     expect(answered).toBeGreaterThan(0.98 * capacity * ms)
     // The limit still admits enough to keep the workers busy.
@@ -99,8 +105,8 @@ it('admits nothing more while nothing is answered', () => {
   const { run } = nodeOf(limit)
   run({ ms: 100, offered: 10, capacity: 20 })
   const { refused } = run({ ms: 500, offered: 10, capacity: 0 })
-  // Arrivals of two and a half targets wait; the others are refused.
-  expect(refused).toBeGreaterThan(4_400)
+  // The arrivals of a burst wait; the others are refused.
+  expect(refused).toBeGreaterThan(2_200)
   expect(run({ ms: 500, offered: 10, capacity: 20 }).answered).toBeGreaterThan(4_500)
 })
 
@@ -109,19 +115,19 @@ it('rises again when the load has ended', () => {
   const { run } = nodeOf(limit)
   run({ ms: 1_000, offered: 6, capacity: 2 })
   expect(limit.limit).toBeLessThan(60)
-  run({ ms: 10_000, offered: 0.1, capacity: 2 })
-  expect(limit.limit).toBeGreaterThan(1_000)
+  run({ ms: 100, offered: 0.1, capacity: 2 })
+  expect(limit.limit).toBeGreaterThan(2 * BURST_MS)
   expect(limit.delayMs).toBe(0)
 })
 
 it('adapts in bursts shorter than a window', () => {
   const limit = limitOf()
-  // A stall has lowered the limit.
-  for (let nowMs = 0; nowMs <= 3 * TARGET_MS; nowMs += 2) limit.admitted(nowMs / 2, nowMs)
+  const { run } = nodeOf(limit)
+  run({ ms: 1_000, offered: 0.5, capacity: 0.1 })
   expect(limit.limit).toBe(LIMIT_MIN)
-  for (let index = 30; index > 0; index -= 1) limit.answered(index, 100)
+  for (let index = LIMIT_MIN; index > 0; index -= 1) limit.answered(index, 1_000)
   for (let burst = 0; burst < 5; burst += 1) {
-    const fromMs = 200 + burst * 5
+    const fromMs = 1_100 + burst * 5
     let inFlight = 0
     for (let asked = 0; asked < 200; asked += 1) {
       if (inFlight >= limit.limit) limit.refused()
@@ -157,16 +163,38 @@ it('adapts after a long initial stall', () => {
   expect(p50).toBeLessThan(1.1 * TARGET_MS)
 })
 
-it('admits requests that gathered while the thread itself was paused', () => {
+it('takes no pause of its own thread for a stall', () => {
   const limit = limitOf()
-  const { run } = nodeOf(limit)
-  run({ ms: 1_000, offered: 1, capacity: 5 })
-  limit.admitted(0, 2_000)
-  for (let taken = 1; taken < 50; taken += 1) limit.admitted(taken, 2_000 + taken / 10)
-  limit.paused(195)
-  for (let taken = 50; taken < 400; taken += 1) limit.admitted(taken, 2_200)
+  for (let taken = 0; taken < 50; taken += 1) limit.admitted(taken, 0)
+  // The ticks of two seconds are one.
+  limit.ran(TICK_MS, 50)
+  for (let taken = 50; taken < 400; taken += 1) limit.admitted(taken, 2_000)
   expect(limit.limit).toBe(LIMIT_MAX)
-  // The workers have been stalled since.
-  limit.admitted(400, 2_300)
+  for (let ticks = 0; ticks < BURST_MS / TICK_MS; ticks += 1) limit.ran(TICK_MS, 400)
   expect(limit.limit).toBe(400)
+  limit.answered(400, 2_300)
+  expect(limit.limit).toBe(LIMIT_MAX)
+})
+
+it('learns the rate of a store whose answers are always far apart', () => {
+  const limit = limitOf()
+  let inFlight = 0
+  let refused = 0
+  const batch = (arrivals: number, nowMs: number) => {
+    for (let arrived = 0; arrived < arrivals; arrived += 1) {
+      if (inFlight < limit.limit) limit.admitted(inFlight++, nowMs)
+      else {
+        limit.refused()
+        refused += 1
+      }
+    }
+    for (let answers = 0; answers < 64 && inFlight > 1; answers += 1) {
+      limit.answered(inFlight--, nowMs + 40)
+    }
+  }
+  for (let nowMs = 0; nowMs < 4_000; nowMs += 40) batch(60, nowMs)
+  expect(refused).toBe(0)
+  for (let nowMs = 4_000; nowMs < 8_000; nowMs += 40) batch(128, nowMs)
+  expect(refused).toBeGreaterThan(4_000)
+  expect(inFlight / (64 / 40)).toBeLessThan(BURST_MS)
 })

@@ -11,6 +11,7 @@ import { systemClock } from '../../src/runtime/clock.ts'
 import { createLogger } from '../../src/runtime/log.ts'
 import { createMetrics } from '../../src/runtime/metrics.ts'
 import { bundled } from '../support/bundle.ts'
+import { postJson } from '../support/post-json.ts'
 import { PATIENT } from '../support/product/patience.ts'
 import { openSocket, post } from '../support/realtime/http/socket.ts'
 import { startTestRedis } from '../support/redis.ts'
@@ -60,11 +61,9 @@ async function realtimeOf(
   })
   open.push(realtime)
   const charge = async (sessionId: string, headers: Record<string, string> = {}, query = '') => {
-    const response = await fetch(`http://127.0.0.1:${realtime.port}/realtime${query}`, {
-      method: 'POST',
-      headers: { 'Content-Type': 'application/json', ...headers },
-      body: JSON.stringify({ record_type: 'update_request', session_id: sessionId }),
-    })
+    const url = `http://127.0.0.1:${realtime.port}/realtime${query}`
+    const body = { record_type: 'update_request', session_id: sessionId }
+    const response = await postJson(url, body, headers)
     return { status: response.status, answer: await response.json() }
   }
   const figure = async (name: string) => {

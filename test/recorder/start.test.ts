@@ -1,33 +1,29 @@
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { expect, it } from 'vitest'
 import { loadConfig } from '../../src/config/load.ts'
 import { streamBacklog } from '../../src/ledger/streams.ts'
 import { startRecorder } from '../../src/recorder/start.ts'
 import { createMetrics, mergeSnapshots } from '../../src/runtime/metrics.ts'
+import { useOpened } from '../support/opened.ts'
 import {
   holdUnits,
   loadOwner,
   NOW_MS,
   silent,
   startTestStores,
-  type TestStores,
   topUp,
 } from '../support/recorder/accounts.ts'
 
-let stores: TestStores
-beforeAll(async () => {
-  stores = await startTestStores()
-})
-afterAll(() => stores.close())
+const stores = useOpened(startTestStores)
 
 it('the recorder drains streams, expires abandoned sessions and serves metrics', async () => {
-  await topUp(stores.ledger, 1, 11, 1_000, 'op-1')
-  await holdUnits(stores.ledger, 1, 11, 300, NOW_MS + 5)
-  await holdUnits(stores.ledger, 1, 11, 200, NOW_MS + 1_000_000)
-  expect(await loadOwner(stores.ledger, 1, 11)).toMatchObject({
+  await topUp(stores().ledger, 1, 11, 1_000, 'op-1')
+  await holdUnits(stores().ledger, 1, 11, 300, NOW_MS + 5)
+  await holdUnits(stores().ledger, 1, 11, 200, NOW_MS + 1_000_000)
+  expect(await loadOwner(stores().ledger, 1, 11)).toMatchObject({
     buckets: [{ free: 500, reserved: 500 }],
   })
   const env = {
-    ...stores.environment,
+    ...stores().environment,
     TOLLGATE_SWEEP_INTERVAL_MS: '20',
     TOLLGATE_RECORDER_BLOCK_MS: '20',
     TOLLGATE_RECORDER_GATHER_MS: '20',
@@ -48,11 +44,11 @@ it('the recorder drains streams, expires abandoned sessions and serves metrics',
   // An empty stream still has its own overhead.
   expect(Number(await metric('tollgate_stream_backlog_bytes'))).toBeGreaterThan(0)
   expect(Number(await metric('tollgate_stream_backlog_ratio'))).toBeGreaterThan(0)
-  expect(await loadOwner(stores.ledger, 1, 11)).toMatchObject({
+  expect(await loadOwner(stores().ledger, 1, 11)).toMatchObject({
     buckets: [{ free: 800, reserved: 200 }],
   })
   await recorder.stop(1_000)
-  expect(await streamBacklog(stores.ledger)).toBe(0)
-  const [projected] = await stores.catalog.balances.find({ aid: 1, sid: 11 }).toArray()
+  expect(await streamBacklog(stores().ledger)).toBe(0)
+  const [projected] = await stores().catalog.balances.find({ aid: 1, sid: 11 }).toArray()
   expect(projected).toMatchObject({ v: 4, free: 800, reserved: 200 })
 })

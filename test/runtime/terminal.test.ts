@@ -1,9 +1,11 @@
 import { PassThrough } from 'node:stream'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
+import { Progress } from '../../src/cli/progress.ts'
 import { Terminal, WorkRate } from '../../src/runtime/terminal.ts'
 
 function opened(isTTY = false) {
-  const [stdout, stderr] = [new PassThrough(), Object.assign(new PassThrough(), { isTTY })]
+  const stream = () => Object.assign(new PassThrough(), { isTTY })
+  const [stdout, stderr] = [stream(), stream()]
   const terminal = new Terminal({ stdin: new PassThrough(), stdout, stderr })
   return { terminal, stdout, out: () => String(stdout.read()), err: () => String(stderr.read()) }
 }
@@ -16,6 +18,18 @@ describe('the terminal', () => {
     terminal.statusLine().show('\u001b[5m')
     expect(out()).toBe('name \\x1b]0;x\\x07\\x1b[2J\\x0d\\x9b31m\\x7f\ttab\nline\n')
     expect(err()).toBe('\\x1b[1A\n\\x1b[5m\n')
+  })
+
+  it.each([
+    [true, 'a,\\x1b[2J\n'],
+    [false, 'a,\u001b[2J\n'],
+  ])('writes rows as they are, except on a terminal: %s', async (isTTY, written) => {
+    const { terminal, out } = opened(isTTY)
+    async function* rows() {
+      yield 'a,\u001b[2J\n'
+    }
+    await terminal.printAll(rows())
+    expect(out()).toBe(written)
   })
 
   it('drops output without a reader', () => {
@@ -40,6 +54,20 @@ describe('the progress of long work', () => {
 
   it('counts what was done before as no work of this command', () => {
     expect(new WorkRate(0, 900).text({ done: 950, total: 1000 }, 10_000)).toBe(', 5/s, 10 s left')
+  })
+
+  it('of a command names the time left if its end is known', () => {
+    vi.useFakeTimers()
+    try {
+      const { terminal, err } = opened()
+      const progress = new Progress(terminal, 'cards', 5_000)
+      progress.show(1_000)
+      vi.advanceTimersByTime(10_000)
+      progress.show(2_000)
+      expect(err()).toBe('2000 of 5000 cards, 100/s, 30 s left\n')
+    } finally {
+      vi.useRealTimers()
+    }
   })
 
   it('has a bar on a terminal only', () => {

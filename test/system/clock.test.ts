@@ -1,5 +1,6 @@
 /** An installation that starts in the past, charges a session, and is moved a month forward. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { postJson } from '../support/post-json.ts'
 import { FIRST_AID, FIRST_SID, populate } from '../support/product/population.ts'
 import { type Product, startProduct } from '../support/product/product.ts'
 import { tollgate } from '../support/system/command.ts'
@@ -59,9 +60,8 @@ async function linesOf(session_id: string): Promise<FoundLine[]> {
 
 async function clockCall(params?: object): Promise<Record<string, unknown>> {
   const url = `${product.adminUrl}/api/clock`
-  const headers = { 'content-type': 'application/json' }
-  const sent = params === undefined ? {} : { method: 'POST', headers, body: JSON.stringify(params) }
-  const answer = (await (await fetch(url, sent)).json()) as { details?: Record<string, unknown> }
+  const response = await (params === undefined ? fetch(url) : postJson(url, params))
+  const answer = (await response.json()) as { details?: Record<string, unknown> }
   return answer.details ?? (answer as Record<string, unknown>)
 }
 

@@ -152,7 +152,7 @@ describe('with a customer system', () => {
   it('its subscribers get credit over the API and the command line, and are charged', async () => {
     for (const sid of [171, 181, 191]) {
       const add = ['balance', 'add', '--sid', String(sid), '--include', '1', '--amount', '10']
-      expect(await run(...add)).toContain(`subscriber ${sid}, include 1: 0 -> 10 (10)`)
+      expect(await run(...add)).toContain(`subscriber ${sid}, include 1: 0 GBP -> 10 GBP (10 GBP)`)
     }
     const load = { sid: 171, pp_includes_external_id: 1 }
     const sent = { query: JSON.stringify(load), update: JSON.stringify({ value: -5 }) }

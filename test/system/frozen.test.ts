@@ -39,6 +39,15 @@ it('a frozen charging process is replaced under load, and never charges again', 
     return stdout.includes('every unit is accounted for')
   })
   expect(clientLedger.differences(await linesOf(stores), await spentOf(stores))).toEqual([])
+  for (const role of ['admin', 'recorder']) {
+    const stopped = tollgate.children().get(role) ?? Number.NaN
+    process.kill(stopped, 'SIGSTOP')
+    await waitUntil(`the ${role} process is replaced`, () => {
+      const pid = tollgate.children().get(role)
+      return pid !== undefined && pid !== stopped
+    })
+    expect(isAlive(stopped)).toBe(false)
+  }
   tollgate.signal('SIGTERM')
   expect((await tollgate.ended).code).toBe(0)
 })

@@ -13,7 +13,7 @@ import {
   subscriber,
   withCatalog,
 } from '../support/system/exchange.ts'
-import { insistOn } from '../support/system/outages/node.ts'
+import { DATA, DOWN, GRANTED, insistOn, session } from '../support/system/outages/node.ts'
 import { waitUntil } from '../support/wait.ts'
 
 const MIB = 1024 * 1024
@@ -49,26 +49,6 @@ afterAll(async () => {
 const send = (body: Fields) => post(product.realtimePort, body)
 /** As a network element: repeats a request answered 503 until its outcome is known. */
 const insist = (body: Fields) => insistOn(() => send(body))
-const DATA = { usaget: 'data', usagev: MIB }
-const USED = { usaget: 'data', used_usagev: MIB }
-
-/** The requests of one session. */
-function session(session_id: string, sid: number) {
-  const later = (kind: string, request_num: number, more: Fields) => ({
-    record_type: `${kind}_request`,
-    session_id,
-    request_num,
-    ...more,
-  })
-  return {
-    start: (more: Fields = DATA) => later('start', 0, { sid, ...more }),
-    update: (number: number, more: Fields = { ...USED, ...DATA }) => later('update', number, more),
-    release: (number: number) => later('release', number, USED),
-  }
-}
-
-const GRANTED = { status: 200, returnCode: 1 }
-const DOWN = { status: 503, returnCode: -91, headers: { 'retry-after': '1' } }
 
 /** The single money bucket, in micros. */
 async function moneyOf(sid: number) {

@@ -23,7 +23,7 @@ const GIB = 1024 ** 3
 const product = useOpened(
   () =>
     startProduct({
-      // The default: a node admits as many requests as it can answer in 20 ms.
+      // The default, which limits terminations to a part of what is answered in 20 ms.
       queueMsMax: loadConfig({ env: {} }).realtime.queueMsMax,
       // The machine may be slow, and this test is not about time.
       environment: {

@@ -3,6 +3,7 @@
  * auto-renewals are charged: each card and each due date is loaded once.
  */
 // covers: src/admin/cards/ src/admin/autorenew/ src/admin/balances/ src/ledger/operations.ts
+
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -11,6 +12,7 @@ import { parse } from 'csv-parse/sync'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { writeStoredConfig } from '../../src/catalog/settings/stored-config.ts'
 import { insertEntity } from '../support/catalog/store.ts'
+import { postJson } from '../support/post-json.ts'
 import { PATIENT } from '../support/product/patience.ts'
 import { type Product, startProduct } from '../support/product/product.ts'
 import { tollgate } from '../support/system/command.ts'
@@ -76,10 +78,8 @@ async function credited(): Promise<number[]> {
 }
 
 async function call(path: string, params: object): Promise<Record<string, unknown> | null> {
-  const headers = { 'content-type': 'application/json' }
-  const body = JSON.stringify(params)
   try {
-    const answer = await fetch(`${product.adminUrl}${path}`, { method: 'POST', headers, body })
+    const answer = await postJson(`${product.adminUrl}${path}`, params)
     return (await answer.json()) as Record<string, unknown>
   } catch {
     return null

@@ -76,6 +76,30 @@ it('a new subscriber is served if a clock is behind, also if it is cached', asyn
   expect(await chargeAt(BEGIN_MS + 200, 'update', 2, NOW_MS - 30_001)).toBe('granted')
 })
 
+it.each<[string, Partial<SubscriberProfile>[]]>([
+  ['of its subscriber', [{ toMs: NOW_MS }]],
+  [
+    'of its plan',
+    [
+      { id: 'old', toMs: NOW_MS },
+      { id: 'new', fromMs: NOW_MS, plan: 'BEFORE' },
+    ],
+  ],
+])('usage without a grant is charged if it is reported exactly at the end %s', async (_, all) => {
+  begins(...all)
+  await scene().credit(1, MONEY, 1_000_000)
+  const send = async (kind: 'start' | 'update' | 'release', number: number, used: number) => {
+    const eventTimeMs = kind === 'start' ? NOW_MS - 60_000 : NOW_MS
+    const units = kind === 'release' ? -1 : 0
+    const asked = request(kind, 1, number, [service(units, used)], { eventTimeMs })
+    const [outcome] = await scene().charge(asked)
+    return outcome?.services.map(({ reason }) => reason)
+  }
+  expect(await send('start', 0, 0)).toEqual(['granted'])
+  expect(await send('update', 1, 100)).toEqual(['granted'])
+  expect(await send('release', 2, 100)).toEqual(['granted'])
+})
+
 it('a subscriber that ends within the second is served at a time without a fraction', async () => {
   begins({ toMs: BEGIN_MS })
   await scene().credit(1, MONEY, 10_000_000)

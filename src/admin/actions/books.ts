@@ -1,6 +1,6 @@
 /** Shared parts of the actions on bills and payments. */
 import type { BooksWriter } from '../../billing/books/store-books.ts'
-import { currencyDigits } from '../../billing/currency.ts'
+import { currencyDigits, moneyFormat } from '../../billing/currency.ts'
 import type { PaymentRules } from '../../billing/payments/payment-order.ts'
 import { plainActor } from '../../catalog/actor.ts'
 import type { ClientSession } from '../../catalog/collections.ts'
@@ -37,6 +37,7 @@ export async function paymentRules({ catalog, config, nowMs }: ActionCall): Prom
     userFields: fields,
     switchLinks,
     digits,
+    money: moneyFormat(config.rating.currencyCode),
     dateOf: (given) => dateOf(given, time),
   }
 }

@@ -7,11 +7,11 @@ import { apiErrorOf } from '../entities/answer.ts'
 import { ActionError, type ApiError, EntityRuleError, RequestError } from '../entities/errors.ts'
 
 /** The error as the action API returns it; null for an internal error. */
-export function actionErrorOf(error: unknown): ApiError | null {
+export function actionErrorOf(error: unknown, mayHaveWritten = true): ApiError | null {
   if (error instanceof BillingError) return new ActionError(error.message)
   if (error instanceof KeyReusedError) return new ActionError(error.message)
   if (error instanceof CallRunningError) return new RequestError(503, error.message)
-  const found = apiErrorOf(error)
+  const found = apiErrorOf(error, mayHaveWritten)
   return found instanceof EntityRuleError ? new ActionError(found.message) : found
 }
 
@@ -26,7 +26,7 @@ const INTERNAL_ERROR = new RequestError(500, 'internal error')
 /** Responds with the error, or with a generic one for internal errors, which are logged. */
 export function actionErrorHandler(log: Pick<Logger, 'error'>) {
   return (error: unknown, request: FastifyRequest, reply: FastifyReply) => {
-    const apiError = actionErrorOf(error)
+    const apiError = actionErrorOf(error, request.mayHaveWritten)
     if (apiError === null) log.error({ err: error, req: request }, 'request failed')
     const response = apiError ?? INTERNAL_ERROR
     return reply.code(response.httpStatus).headers(response.headers).send(actionErrorBody(response))

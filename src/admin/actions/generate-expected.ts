@@ -4,6 +4,7 @@ import { calendarOf } from '../../billing/credit/credits.ts'
 import { CycleError, type StoredRevision } from '../../billing/cycle/compute.ts'
 import { keyAt } from '../../billing/cycle-key.ts'
 import type { DocumentFormat } from '../../billing/documents/documents.ts'
+import { NothingToInvoiceError } from '../../billing/documents/errors.ts'
 import { integerFrom } from '../../billing/payments/payment-order.ts'
 import type { Expectation } from '../../billing/run/expectation.ts'
 import { expectedInvoice } from '../../billing/run/expected.ts'
@@ -100,13 +101,26 @@ async function outputOf(
   const format = output === 'download_pdf' ? 'pdf' : sent.format
   if (format !== undefined)
     return { [FILE]: await documents.expectedOf(wanted, format, call.signal) }
-  if (output === 'pdf_path') return { details: { pdf_path: await documents.writeExpected(wanted) } }
+  if (output === 'pdf_path') {
+    return { details: { pdf_path: (await documents.writeExpected(wanted)).path } }
+  }
+  if (sent.generate_pdf === true && config.invoices.folder !== '') {
+    const written = await orNothing(documents.writeExpected(wanted))
+    if (written === null) return { details: [] }
+    return { details: { ...invoiceView(written.invoice, call), invoice_file: written.path } }
+  }
   const expected = await expectedInvoice({ ...call, openAccounts }, compute, wanted)
-  if (expected === null) return { details: [] }
-  // A thread computes it again, as lines do not cross between threads: it may differ.
-  const isKept = sent.generate_pdf === true && config.invoices.folder !== ''
-  const file = isKept ? { invoice_file: await documents.writeExpected(wanted) } : {}
-  return { details: { ...invoiceView(expected.invoice, call), ...file } }
+  return { details: expected === null ? [] : invoiceView(expected.invoice, call) }
+}
+
+/** Null without anything to invoice. */
+async function orNothing<T>(written: Promise<T>): Promise<T | null> {
+  try {
+    return await written
+  } catch (error) {
+    if (error instanceof NothingToInvoiceError) return null
+    throw error
+  }
 }
 
 function revisionsIn(data: unknown, call: ActionCall) {

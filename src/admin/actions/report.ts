@@ -3,6 +3,7 @@ import { Readable } from 'node:stream'
 import { type Static, Type } from '@sinclair/typebox'
 import * as schema from '../../catalog/entities/json-schema.ts'
 import { SlowReadError } from '../../catalog/errors.ts'
+import { repeatingReads } from '../../catalog/repeating-reads.ts'
 import { type Fields, isObject, isUnset } from '../../domain/fields.ts'
 import { monotonicMs } from '../../runtime/clock.ts'
 import { ActionError, NotAllowedError } from '../entities/errors.ts'
@@ -187,7 +188,8 @@ async function rowsOf(
   const skip = isPage ? page * size : 0
   const timeoutMs = config.entities.readTimeoutMs
   const run = { report: wanted, skip, limit: count + 1, nowMs, timeoutMs, signal }
-  const rows = await openReport(storesOf(call), run)
+  const { catalog, reports } = call
+  const rows = await openReport({ catalog, reader: reports.reader, config }, run)
   const found = await collected(rows).catch((error: unknown) => {
     if (error instanceof SlowReadError && !isPage) return null
     throw error
@@ -204,17 +206,15 @@ async function collected(rows: ReportRows): Promise<Fields[]> {
   return found
 }
 
-function storesOf({ catalog, reports, config }: ActionCall) {
-  return { catalog, reader: reports.reader, config }
-}
-
 async function csv(wanted: Report, options: TextSettings, call: ActionCall): Promise<ActionAnswer> {
   const { config, nowMs, signal } = call
   const { fileRowsMax } = config.reports
   const run = { report: wanted, skip: 0, limit: fileRowsMax + 1, nowMs, signal }
-  const rows = await openReport(storesOf(call), run)
+  const { batch, reader } = call.reports
+  const catalog = repeatingReads(batch, { ...batch.patience, signal })
+  const rows = await openReport({ catalog, reader, config }, run)
   const texts = reportText(rows, wanted.columns, { ...options, format: 'csv' }, fileRowsMax)
-  await recordReportRead(call, call.actor, wanted, null)
+  await recordReportRead({ ...call, catalog: batch }, call.actor, wanted, null)
   // Errors of the store must be known before the first byte is sent: the header needs no read.
   const first = options.hasHeader ? [await texts.next(), await texts.next()] : [await texts.next()]
   const whole = async function* () {

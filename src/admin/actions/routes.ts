@@ -1,7 +1,6 @@
 /** `/api/{action}` over HTTP: every action of the table. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { actorOf, type Caller } from '../auth/caller.ts'
-import { readErrorOf } from '../entities/answer.ts'
 import { DEFINITIONS } from '../entities/definitions/collections.ts'
 import { RequestError } from '../entities/errors.ts'
 import { readParameters, registerBodies } from '../entities/requests/body.ts'
@@ -121,14 +120,11 @@ async function answer(
   reply: FastifyReply,
 ): Promise<unknown> {
   const { body } = action
+  request.mayHaveWritten = false
   const uploads = body === undefined ? NO_FILES : { ...NO_FILES, fieldsBytesMax: body.bytesMax }
   const { values, sent } = await readParameters(request, reply, uploads)
   reply.headers(deprecationHeaders(action, values))
-  try {
-    return await answerCall(action, deps, moneyCalls, { request, reply, values, sent })
-  } catch (error) {
-    throw readsOnly(action, values) ? readErrorOf(error) : error
-  }
+  return answerCall(action, deps, moneyCalls, { request, reply, values, sent })
 }
 
 /** Whether a call changes nothing that is charged or sold, whatever its method. */
@@ -155,6 +151,7 @@ async function answerCall(
   const caller = await admitted(action, deps, request, values, sent)
   const actor = actorOf(caller)
   refuseMethod(action, request, reply)
+  request.mayHaveWritten = !readsOnly(action, values)
   reply.header('cache-control', 'no-store')
   const { actions: _actions, admit: _admit, permits: mayCall, ...stores } = deps
   const baseUrl = `${request.protocol}://${request.host}`

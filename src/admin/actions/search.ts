@@ -110,7 +110,7 @@ interface Found extends Condition {
 function conditionsOf(sent: string, countryPrefix: string): readonly Condition[] {
   const q = sent.trim().normalize('NFC')
   if (q === '') throw new ActionError('Field q must not be empty')
-  if (/^\+?[\d\s.-]+$/.test(q)) {
+  if (/^\(?\+?[\d\s./()-]+$/.test(q)) {
     const conditions = numberConditions(q, countryPrefix)
     if (conditions.length > 0) return conditions
   }
@@ -121,7 +121,9 @@ function conditionsOf(sent: string, countryPrefix: string): readonly Condition[]
 }
 
 function numberConditions(q: string, countryPrefix: string): readonly Condition[] {
-  const digits = q.replace(/\D/g, '')
+  const isInternational = /^\(?(?:\+|00)/.test(q)
+  // `(0)` in an international number stands for its spelling in the own country.
+  const digits = (isInternational ? q.replace(/\(0\)/, '') : q).replace(/\D/g, '')
   if (digits === '') return []
   const number = /^\d{1,15}$/.test(q) ? Number(q) : 0
   const owners: readonly Condition[] =
@@ -131,9 +133,12 @@ function numberConditions(q: string, countryPrefix: string): readonly Condition[
           { ...exact('subscribers', 'sid', number), number },
           { ...exact('accounts', 'aid', number), number },
         ]
-  // Stored with or without the plus sign; a national number with its country.
-  const full = normalizeNumber(q.startsWith('+') ? `+${digits}` : digits, countryPrefix)
-  const phones = { $in: [...new Set([q, digits, `+${digits}`, full, `+${full}`])] }
+  // Stored with or without the plus sign; a national number with its country, whose digits may
+  // also be those of an area.
+  const national = /^0(?!0)/.test(digits) ? [countryPrefix + digits.slice(1)] : []
+  const full = normalizeNumber(isInternational ? `+${digits}` : digits, countryPrefix)
+  const bare = [digits, full, ...national]
+  const phones = { $in: [...new Set([q, ...bare, ...bare.map((each) => `+${each}`)])] }
   return [...owners, exact('subscribers', 'msisdn', phones), exact('subscribers', 'imsi', digits)]
 }
 

@@ -9,8 +9,8 @@ import type { RouteAccess } from './access.ts'
 import { ADMIN, actorOf, type Caller, mayDo, openActor } from './caller.ts'
 import type { ClientIdentity, SignatureCheck, TokenCheck } from './checks.ts'
 import { sessionCookieOf, setSessionCookie } from './cookies.ts'
-import type { DeniedAudit } from './denied-audit.ts'
 import { InvalidTokenError } from './oauth/errors.ts'
+import type { Refusal, RefusalAudit } from './refusal-audit.ts'
 import type { SessionCheck, SessionLook } from './session-check.ts'
 
 declare module 'fastify' {
@@ -19,6 +19,8 @@ declare module 'fastify' {
     caller: Caller | null
     /** Why the token of the request was rejected. */
     refusal: Error | null
+    /** Whether a caller is needed, and only the body can still identify one. */
+    isUnidentified: boolean
   }
 }
 
@@ -28,7 +30,8 @@ export interface AuthGuardOptions {
   readonly signature: SignatureCheck
   readonly session: SessionCheck
   readonly look: SessionLook
-  readonly denied: Pick<DeniedAudit, 'note'>
+  /** Audits refused authorisations; counts in memory only. */
+  readonly denied: Pick<RefusalAudit, 'record'>
 }
 
 /** Repeats the check of an admitted caller while it is sent a stream. */
@@ -85,7 +88,8 @@ export function createAuthGuard(options: AuthGuardOptions): AuthGuard {
       if (!isBegin) refuseWriteByLink(request, caller)
       return caller
     } catch (error) {
-      noteDenied(options.denied, request, error, action)
+      const refusal = deniedIn(request, error, action)
+      if (refusal !== null) await options.denied.record(refusal)
       throw error
     }
   }
@@ -95,6 +99,7 @@ export function createAuthGuard(options: AuthGuardOptions): AuthGuard {
     install(server) {
       server.decorateRequest('caller', null)
       server.decorateRequest('refusal', null)
+      server.decorateRequest('isUnidentified', false)
       server.addHook('onRoute', ({ url, method, config }) => {
         if (config?.access !== undefined) return
         throw new RangeError(`${String(method)} ${url} has no access rule`)
@@ -103,6 +108,7 @@ export function createAuthGuard(options: AuthGuardOptions): AuthGuard {
         const access = request.routeOptions.config.access
         if (request.is404 || access === undefined || access === 'public') return
         await identify(options, request, reply)
+        request.isUnidentified = !isOpen && request.caller === null
         if (access !== 'asked') await admit(request, queryParameters(request.url), access)
       })
     },
@@ -295,21 +301,27 @@ function statusOr(others: 401 | 403, request: FastifyRequest): number {
   return INTERFACE.test(request.routeOptions.url ?? '') ? 200 : others
 }
 
-/** A request without credentials is not an attempt: pages ask for the session of a browser. */
-function noteDenied(
-  denied: Pick<DeniedAudit, 'note'>,
+/**
+ * Null without credentials, which is no attempt: pages ask for the session of a browser. Reasons:
+ * `role`: the caller lacks it; `duty`: it must change its password, or set up a second factor.
+ */
+function deniedIn(
   { caller, method, routeOptions, ip }: FastifyRequest,
   error: unknown,
   action = `${method} ${routeOptions.url ?? ''}`,
-): void {
+): Refusal | null {
+  const entry = { collection: 'access', type: 'refused', key: action }
   if (error instanceof NotAllowedError && caller !== null) {
     const isDuty = caller.mustChangePassword || caller.mustEnrolTotp
-    denied.note(actorOf(caller), action, isDuty ? 'duty' : 'role')
-    return
+    const actor = actorOf(caller)
+    const account = [actor.by, actor.id, action].join('\0')
+    return { entry, actor, account, reason: isDuty ? 'duty' : 'role' }
   }
   const by = error instanceof InvalidTokenError ? 'token' : 'signature'
   const isRefused = error instanceof InvalidTokenError || error instanceof BadSignatureError
-  if (isRefused) denied.note({ by, id: '', name: '', address: ip }, action, 'credentials')
+  if (!isRefused) return null
+  const actor = { by, id: '', name: '', address: ip } as const
+  return { entry, actor, account: [by, '', action].join('\0'), reason: 'credentials' }
 }
 
 class BadSignatureError extends NotLoggedInError {}

@@ -11,13 +11,13 @@ import type { AuthDeps } from './auth-deps.ts'
 import { type AuthGuard, createAuthGuard, identify } from './auth-guard.ts'
 import { type Caller, mayDo } from './caller.ts'
 import { setSessionCookie } from './cookies.ts'
-import { createDeniedAudit } from './denied-audit.ts'
 import { tooMany } from './login.ts'
 import { addOAuthRoutes } from './oauth/routes.ts'
 import { createTokenCheck } from './oauth/token-check.ts'
 import { PASSWORDS } from './passwords.ts'
 import { createLdap } from './protocols/ldap.ts'
 import { addSamlRoutes } from './protocols/saml-routes.ts'
+import { createRefusalAudit } from './refusal-audit.ts'
 import { createSessionCheck, createSessionLook } from './session-check.ts'
 import { addSessionRoutes, createLoginProtection } from './session-routes.ts'
 import { createSessions } from './session-store.ts'
@@ -57,6 +57,9 @@ export interface AuthOptions extends AuthDeps {
   readonly validityClock: Clock
 }
 
+/** Audit period of refused authorisations. */
+const DENIED_PERIOD = { periodMs: 60_000, message: null, recordsMax: 200 }
+
 export function createAuth(options: AuthOptions): Auth {
   const { keys, settings, clock, config } = options
   const sealer = sealerOf(config)
@@ -77,7 +80,7 @@ export function createAuth(options: AuthOptions): Auth {
     session: createSessionCheck({ sessions, users }),
     look: createSessionLook({ sessions, users }),
   }
-  const denied = createDeniedAudit(options)
+  const denied = createRefusalAudit(options, DENIED_PERIOD)
   const guard = createAuthGuard({ admin: config.admin, denied, ...checks })
   return {
     guard,

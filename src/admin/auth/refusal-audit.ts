@@ -1,6 +1,6 @@
 /**
- * Audit of refused logins. Attacks cause thousands of them, so the audit and the log get one record
- * per account, source and hour, with a count.
+ * Audit of refused requests. Attacks cause thousands of them, so the audit and the log get one
+ * record per account, source and period, with a count.
  */
 import { createHash } from 'node:crypto'
 import type { Actor } from '../../catalog/actor.ts'
@@ -9,7 +9,7 @@ import { networkOf } from '../networks.ts'
 import type { AuthDeps } from './auth-deps.ts'
 
 export interface Refusal {
-  /** Audit entry of the first refusal of the hour. */
+  /** Audit entry of the first refusal of the period. */
   readonly entry: AuditEntry
   readonly actor: Actor
   /** A single word. */
@@ -19,18 +19,38 @@ export interface Refusal {
 }
 
 export interface RefusalAudit {
-  /** Resolves once the refusal is in the audit. Rejects with `CatalogUnavailableError`. */
+  /**
+   * Resolves once the refusal is in the audit, or counted if it is written later. Rejects with
+   * `CatalogUnavailableError`.
+   */
   record(refusal: Refusal): Promise<void>
+  /** Ends the period: writes what is only counted. */
+  close(): Promise<void>
 }
+
+export interface RefusalPeriod {
+  readonly periodMs: number
+  /** Text of the log line; null if there is none, or the caller logs each refusal itself. */
+  readonly message: string | null
+  /**
+   * Refusals are counted in memory and written after their period, in at most so many records and
+   * one of all others: they cost nothing, but a killed process loses them. Absent: each is written
+   * before its answer.
+   */
+  readonly recordsMax?: number
+}
+
+export const HOUR_MS = 3_600_000
 
 type Reasons = Record<string, number>
 
-/** Refusals of one account and source that this process has counted in the current hour. */
+/** Refusals of one account and source that this process has counted in the current period. */
 interface Tally {
-  /** Latest refusal. */
-  refusal: Refusal
+  readonly refusal: Refusal
   readonly seed: string
   readonly seen: Reasons
+  /** Time of the latest refusal. */
+  lastMs: number
   /** Counts that are not written yet. */
   waiting: Reasons
   /** Write in progress. */
@@ -39,74 +59,90 @@ interface Tally {
   next: Promise<void> | null
 }
 
-const HOUR_MS = 3_600_000
 /** Above this number the oldest tally is logged and closed. */
 const TALLIES_MAX = 10_000
+const OTHERS = '(others)'
 
-/** `message`: text of the log line; null if the caller logs each refusal itself. */
-export function createRefusalAudit(
-  deps: Pick<AuthDeps, 'audit' | 'clock' | 'log'>,
-  message: string | null,
-): RefusalAudit {
+type Deps = Pick<AuthDeps, 'clock' | 'log'> & { readonly audit: Pick<AuthDeps['audit'], 'tally'> }
+
+export function createRefusalAudit(deps: Deps, options: RefusalPeriod): RefusalAudit {
   const { clock, log } = deps
+  const { periodMs, message, recordsMax } = options
   const tallies = new Map<string, Tally>()
-  let hour = -1
-  const close = (tally: Tally) => {
-    const { actor, entry } = tally.refusal
-    const count = countOf(tally.seen)
-    const who = { key: entry.key, address: actor.address, reasons: tally.seen, count }
-    if (count > 1 && message !== null) log.warn(who, `${message}: total of this hour`)
-  }
-  const closeAll = () => {
-    for (const tally of tallies.values()) close(tally)
-    tallies.clear()
+  let period = -1
+  let isTimed = false
+  let ending = Promise.resolve()
+  const end = (tally: Tally) => {
+    tallies.delete(tally.seed)
+    if (message !== null) logTotal(log, tally, message)
+    if (recordsMax === undefined) return
+    const write = () => writeTally(deps, tally, message)
+    ending = ending.then(write).catch((error: unknown) => {
+      log.error({ err: error, ...wordsOf(tally) }, 'the audit of refusals cannot be written')
+    })
   }
   const turn = (nowMs: number) => {
-    const now = Math.floor(nowMs / HOUR_MS)
-    if (now === hour) return
-    closeAll()
-    hour = now
-    // Closes the last hour of an attack even if no refusal follows.
-    setTimeout(() => turn(clock.nowMs()), (now + 1) * HOUR_MS - nowMs).unref()
+    const now = Math.floor(nowMs / periodMs)
+    if (now !== period) for (const tally of tallies.values()) end(tally)
+    period = now
+  }
+  /** Ends the last period of an attack even if no refusal follows. */
+  const setTimer = (nowMs: number) => {
+    if (isTimed) return
+    isTimed = true
+    const fire = () => {
+      isTimed = false
+      const firedMs = clock.nowMs()
+      turn(firedMs)
+      // The clock may be behind the timer.
+      if (tallies.size > 0) setTimer(firedMs)
+    }
+    setTimeout(fire, (period + 1) * periodMs - nowMs).unref()
+  }
+  const tallyOf = (refusal: Refusal): Tally => {
+    const { entry, account, actor } = refusal
+    const seed = seedOf([entry.collection, entry.type, account, networkOf(actor.address), period])
+    const found = tallies.get(seed)
+    if (found !== undefined) return found
+    const isFull = recordsMax !== undefined && tallies.size >= recordsMax
+    if (isFull && account !== OTHERS) return tallyOf(asOther(refusal))
+    const [oldest] = tallies.values()
+    if (oldest !== undefined && tallies.size >= TALLIES_MAX) end(oldest)
+    const counts = { seen: {}, waiting: {}, lastMs: 0 }
+    const tally: Tally = { refusal, seed, ...counts, writing: null, next: null }
+    tallies.set(seed, tally)
+    return tally
   }
   return {
-    record(refusal) {
-      const { actor, entry, reason, account } = refusal
-      turn(clock.nowMs())
-      const seed = seedOf([entry.collection, entry.type, account, networkOf(actor.address), hour])
-      let tally = tallies.get(seed)
-      if (tally === undefined) {
-        const [oldest] = tallies.values()
-        if (oldest !== undefined && tallies.size >= TALLIES_MAX) {
-          tallies.delete(oldest.seed)
-          close(oldest)
-        }
-        tally = { refusal, seed, seen: {}, waiting: {}, writing: null, next: null }
-        tallies.set(seed, tally)
-      }
-      tally.refusal = refusal
+    async record(refusal) {
+      const { reason } = refusal
+      const nowMs = clock.nowMs()
+      turn(nowMs)
+      const tally = tallyOf(refusal)
+      tally.lastMs = nowMs
       tally.seen[reason] = (tally.seen[reason] ?? 0) + 1
       tally.waiting[reason] = (tally.waiting[reason] ?? 0) + 1
-      return writeTally(deps, tally, message)
+      setTimer(nowMs)
+      if (recordsMax === undefined) await writeTally(deps, tally, message)
+    },
+    async close() {
+      for (const tally of tallies.values()) end(tally)
+      await ending
     },
   }
 }
 
 /** Writes a record once at a time; refusals during a write are in the next one. */
-function writeTally(
-  { audit, clock, log }: Pick<AuthDeps, 'audit' | 'clock' | 'log'>,
-  tally: Tally,
-  message: string | null,
-): Promise<void> {
+function writeTally({ audit, log }: Deps, tally: Tally, message: string | null): Promise<void> {
   const writeOnce = async (): Promise<void> => {
+    const { seed, lastMs, waiting: reasons } = tally
     const { actor, entry, reason } = tally.refusal
-    const reasons = tally.waiting
     tally.waiting = {}
     tally.next = null
-    const isFirst = await audit.tally(actor, clock.nowMs(), entry, { seed: tally.seed, reasons })
+    const isFirst = await audit.tally(actor, lastMs, entry, { seed, reasons })
     if (!isFirst || message === null) return
     // Only the process that created the record logs its beginning.
-    const who = { key: entry.key, address: actor.address, reason, ...wordsOf(entry) }
+    const who = { key: entry.key, address: actor.address, reason, ...detailsOf(entry) }
     log.warn(who, message)
   }
   const write = (): Promise<void> => {
@@ -120,13 +156,23 @@ function writeTally(
   return tally.next
 }
 
-/** Details of the entry, such as the reason of a provider. */
-function wordsOf({ new: after }: AuditEntry): object {
-  return typeof after === 'object' && after !== null ? after : {}
+function asOther({ entry, reason }: Refusal): Refusal {
+  const actor: Actor = { by: 'open', id: '', name: '', address: '' }
+  return { entry: { ...entry, key: OTHERS }, actor, reason, account: OTHERS }
 }
 
-function countOf(reasons: Reasons): number {
-  return Object.values(reasons).reduce((sum, count) => sum + count, 0)
+function logTotal(log: AuthDeps['log'], tally: Tally, message: string): void {
+  const count = Object.values(tally.seen).reduce((sum, each) => sum + each, 0)
+  if (count > 1) log.warn({ ...wordsOf(tally), count }, `${message}: total of the period`)
+}
+
+function wordsOf({ refusal: { entry, actor }, seen }: Tally): object {
+  return { key: entry.key, caller: actor.name, address: actor.address, reasons: seen }
+}
+
+/** Details of the entry, such as the reason of a provider. */
+function detailsOf({ new: after }: AuditEntry): object {
+  return typeof after === 'object' && after !== null ? after : {}
 }
 
 function seedOf(parts: readonly (string | number)[]): string {

@@ -42,7 +42,7 @@ import {
 import { changePassword } from './password-change.ts'
 import { PASSWORDS } from './passwords.ts'
 import { AuthRefusal } from './refusal.ts'
-import { createRefusalAudit } from './refusal-audit.ts'
+import { createRefusalAudit, HOUR_MS } from './refusal-audit.ts'
 import type { LoginRoute, RouteDeps, SessionRouteDeps } from './route-deps.ts'
 import { bodyOf, failure, sourceOf, success } from './session-answers.ts'
 import { createSessionCheck } from './session-check.ts'
@@ -104,7 +104,7 @@ export function createLoginProtection(deps: AuthDeps & { users: Users }) {
     attempts: createAttempts(deps),
     devices: createDevices(deps),
     names: createKnownNames(deps),
-    refusals: createRefusalAudit(deps, 'login refused'),
+    refusals: createRefusalAudit(deps, { periodMs: HOUR_MS, message: 'login refused' }),
   }
 }
 

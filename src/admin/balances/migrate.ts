@@ -57,8 +57,7 @@ export async function migrateBalances(
   const summary = new ResultSummary(total)
   for await (const rows of batchesOf(readSource(source))) {
     const migrate = () => migrateRows({ ...stores, catalogue }, request, rows)
-    const { patience } = watch
-    const problems = await (patience ? repeated(migrate, patience, isOutage) : migrate())
+    const problems = await repeated(migrate, stores.catalog.patience, isOutage)
     for (const { number } of rows) {
       const row = String(number)
       const text = problems.get(number)

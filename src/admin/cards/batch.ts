@@ -18,7 +18,7 @@ export interface BatchOrder extends PrintedCards, Pick<CardDocument, 'additional
 export interface BatchParts extends CardStores {
   readonly secrets: CardSecrets
   readonly timeZone: string
-  /** Called with the number of cards that have been created. */
+  /** Called at the begin and after each part with the number of cards that have been created. */
   onProgress?(created: number): void
 }
 
@@ -163,6 +163,7 @@ async function areStored(
 }
 
 async function writeCards(parts: BatchParts, order: BatchOrder, draft: Draft): Promise<void> {
+  parts.onProgress?.(draft.created)
   while (draft.created < order.count) {
     await createPart(parts, order, draft, Math.min(PART, order.count - draft.created))
     parts.onProgress?.(draft.created)

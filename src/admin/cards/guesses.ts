@@ -3,7 +3,7 @@ import type { Actor } from '../../catalog/actor.ts'
 import type { Metrics } from '../../runtime/metrics.ts'
 import { beginGuess, forgetGuesses } from '../auth/attempts.ts'
 import type { AuthDeps } from '../auth/auth-deps.ts'
-import { createRefusalAudit } from '../auth/refusal-audit.ts'
+import { createRefusalAudit, HOUR_MS } from '../auth/refusal-audit.ts'
 import { EntityRuleError, RequestError } from '../entities/errors.ts'
 import { networkOf } from '../networks.ts'
 
@@ -41,7 +41,8 @@ class TooManyGuessesError extends RequestError {
 }
 
 export function createCardGuesses(deps: CardGuessDeps): CardGuesses {
-  const refusals = createRefusalAudit(deps, 'secrets of cards are refused')
+  const message = 'secrets of cards are refused'
+  const refusals = createRefusalAudit(deps, { periodMs: HOUR_MS, message })
   const refuse = async (actor: Actor, key: string, reason: 'wrong' | 'limit') => {
     deps.metrics.cardSecretRefused(reason)
     const entry = { collection: 'cards', type: 'refused', key, new: { reason } }

@@ -14,6 +14,8 @@ import type { Logger } from '../../runtime/log.ts'
 
 export interface CycleOptions {
   readonly catalog: Catalog
+  /** The connection of batch work; `catalog` if absent, as in a command. */
+  readonly batch?: Catalog
   readonly clock: Clock
   /** With the resolved address of MongoDB. */
   readonly config: Config
@@ -29,6 +31,8 @@ export interface CycleOptions {
 
 export interface CycleParts extends Pick<RunDeps, 'catalog' | 'clock' | 'log' | 'openAccounts'> {
   readonly config: Config
+  /** The connection of runs and confirmations. */
+  readonly batch: Catalog
   readonly documents: Documents
   /** Computes an account in this thread. */
   readonly compute: ComputeAccount
@@ -44,16 +48,17 @@ export interface CycleParts extends Pick<RunDeps, 'catalog' | 'clock' | 'log' | 
 
 /** Also registers the handler of the outbox entries of e-mails. */
 export function createCycle(options: CycleOptions): CycleParts {
-  const { catalog, clock, config, log, openAccounts } = options
+  const { catalog, batch = catalog, clock, config, log, openAccounts } = options
   const { compute = computeAccount } = options
   const { startWorkers = () => threadWorkers(config, clock, { log }) } = options
-  const { startDocuments = () => documentThreads(config, clock) } = options
+  const { startDocuments = () => documentThreads({ catalog, config, clock }) } = options
   const open = new Set<PageWorkers>()
   const threads = startDocuments()
   const documents = createDocuments(config.invoices, threads.make)
   catalog.dispatcher.register({ [MAIL_KIND]: mailHandler({ catalog, config, documents }) }, log)
   return {
     catalog,
+    batch,
     clock,
     config,
     log,

@@ -23,7 +23,7 @@ export function cycleHandler(parts: CycleParts, metrics: Pick<Metrics, 'cycleRun
     const id = runIdOf(name)
     const cycle = runCycleOf(name, calendarOf(parts.config))
     const run = await parts.withWorkers((workers) =>
-      participate({ ...parts, workers }, cycle, signal, {
+      participate({ ...parts, catalog: parts.batch, workers }, cycle, signal, {
         async onProgress(run, waiting) {
           metrics.cycleRun({ ...run, waiting })
           if (waiting === '') parts.waiting.delete(id)
@@ -46,7 +46,7 @@ export function confirmHandler(parts: CycleParts): JobHandler {
     const { generatePdf: given } = options
     const generatePdf = typeof given === 'boolean' ? given : undefined
     const order = { cycle, invoices: null, actor, generatePdf }
-    await confirmInvoices(parts, order, signal, async (counts) => {
+    await confirmInvoices({ ...parts, catalog: parts.batch }, order, signal, async (counts) => {
       for (const [name, count] of Object.entries(counts)) claimed.count(name, count)
       await claimed.saveProgress('confirm')
     })

@@ -16,10 +16,17 @@ import { StoreDownError } from '../../store/redis.ts'
 import { ApiError, DISPLAY, EntityRuleError, RequestError } from './errors.ts'
 import { requestErrorOf } from './requests/body.ts'
 
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** Whether a call that can write has begun: its errors may follow a write. */
+    mayHaveWritten: boolean
+  }
+}
+
 const SORT = DISPLAY.sort
 
-/** Null for an internal error. */
-export function apiErrorOf(error: unknown): ApiError | null {
+/** Null for an internal error. `mayHaveWritten`: what an unavailable store may have done. */
+export function apiErrorOf(error: unknown, mayHaveWritten = true): ApiError | null {
   if (error instanceof ApiError) return error
   if (error instanceof FieldError) return new EntityRuleError(error.message)
   if (error instanceof DuplicateEntityError || error instanceof EntityConflictError) {
@@ -35,13 +42,9 @@ export function apiErrorOf(error: unknown): ApiError | null {
   // The client has disconnected; the status only appears in the log.
   if (error instanceof ReadCancelledError)
     return new RequestError(499, 'the client has disconnected')
-  if (error instanceof CatalogUnavailableError) {
-    return new RequestError(503, 'MongoDB is unavailable: a write may have been done')
-  }
+  if (error instanceof CatalogUnavailableError) return unavailable('MongoDB', mayHaveWritten)
   if (error instanceof CardKeyError) return new RequestError(503, error.message)
-  if (error instanceof StoreDownError) {
-    return new RequestError(503, 'Redis is unavailable: a write may have been done')
-  }
+  if (error instanceof StoreDownError) return unavailable('Redis', mayHaveWritten)
   if (error instanceof CustomerSystemError) {
     const { message } = error
     return isCustomerSystemAway(error)
@@ -67,15 +70,9 @@ export function apiErrorOf(error: unknown): ApiError | null {
   return requestErrorOf(error)
 }
 
-/** The error of a request that only reads: an unavailable store has changed nothing. */
-export function readErrorOf(error: unknown): unknown {
-  if (error instanceof CatalogUnavailableError) {
-    return new RequestError(503, 'MongoDB is unavailable: the read can be repeated')
-  }
-  if (error instanceof StoreDownError) {
-    return new RequestError(503, 'Redis is unavailable: the read can be repeated')
-  }
-  return error
+function unavailable(store: string, mayHaveWritten: boolean): RequestError {
+  const outcome = mayHaveWritten ? 'a write may have been done' : 'the request can be repeated'
+  return new RequestError(503, `${store} is unavailable: ${outcome}`)
 }
 
 /** 51091: the expression does not compile; 238: the embedded store does not support its syntax. */
@@ -95,9 +92,7 @@ const INTERNAL_ERROR = new RequestError(500, 'internal error')
 /** Responds with the API error, or with a generic one for internal errors, which are logged. */
 export function errorHandler(log: Pick<Logger, 'error'>) {
   return (error: unknown, request: FastifyRequest, reply: FastifyReply) => {
-    const { method } = request
-    const isRead = method === 'GET' || method === 'HEAD'
-    const apiError = apiErrorOf(isRead ? readErrorOf(error) : error)
+    const apiError = apiErrorOf(error, request.mayHaveWritten)
     if (apiError === null) log.error({ err: error, req: request }, 'request failed')
     const response = apiError ?? INTERNAL_ERROR
     return reply.code(response.httpStatus).headers(response.headers).send(response.body())

@@ -52,6 +52,8 @@ export interface EntityApi {
   stores: EntityStores
   fields: CurrentFields
   recordActions: Readonly<Record<string, RecordActions>>
+  /** On the connection of batch work, for imports, exports and jobs. */
+  batch: Pick<EntityApi, 'stores' | 'fields'>
 }
 
 export interface EntityCall {
@@ -101,7 +103,7 @@ export async function answerCall(api: EntityApi, call: EntityCall): Promise<obje
 
 /** The context in which the parameters of a call are parsed. */
 export async function contextOf(
-  { stores, fields }: EntityApi,
+  { stores, fields }: Pick<EntityApi, 'stores' | 'fields'>,
   { definition, action }: Pick<EntityCall, 'definition' | 'action'>,
 ): Promise<RequestContext> {
   return {

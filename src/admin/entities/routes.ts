@@ -4,9 +4,9 @@ import type { Actor } from '../../catalog/actor.ts'
 import { signedText } from '../../catalog/signature/signed-text.ts'
 import type { Logger } from '../../runtime/log.ts'
 import { actorOf, type Caller } from '../auth/caller.ts'
-import { errorHandler, readErrorOf } from './answer.ts'
+import { errorHandler } from './answer.ts'
 import { answerCall, type EntityApi, type EntityCall, isRead, resolveAction } from './api.ts'
-import { type ActionName, isVersioned } from './definitions/definition.ts'
+import { isVersioned } from './definitions/definition.ts'
 import { NotLoggedInError, RequestError } from './errors.ts'
 import { sendExport } from './export/answer.ts'
 import { answerImport } from './import/answer.ts'
@@ -65,6 +65,7 @@ async function answer(
   reply: FastifyReply,
 ): Promise<object> {
   const { collection, action } = request.params
+  request.mayHaveWritten = false
   const isImport = action.toLowerCase() === 'import'
   // Uploaded files are stored while the body is read, so the caller is authorised first.
   if (isImport) {
@@ -87,6 +88,7 @@ async function answer(
     if (ifMatch !== null && !isVersioned(called.definition, called.action)) {
       throw new RequestError(400, `If-Match: ${collection}/${action} does not change a revision`)
     }
+    request.mayHaveWritten = !isRead(called.action)
     if (isImport) return await answerImport(api, called, parameters)
     const signal = clientSignal(reply)
     if (called.action === 'export') {
@@ -95,9 +97,6 @@ async function answer(
     const showVersion = (version: string) => void reply.header('etag', entityTag(version))
     const more = { raw: parameters.values, operationId, signal, ifMatch, showVersion }
     return await answerCall(api, { ...called, ...more })
-  } catch (error) {
-    // Its name is not case-sensitive.
-    throw isRead(action.toLowerCase() as ActionName) ? readErrorOf(error) : error
   } finally {
     await parameters.dispose()
   }

@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto'
 import { type Actor, plainActor } from '../../catalog/actor.ts'
 import { type ClientSession, ObjectId } from '../../catalog/collections.ts'
 import type { Catalog } from '../../catalog/connection.ts'
+import { isAway, repeated } from '../../catalog/patience.ts'
 import type { JobDocument } from '../../catalog/records/job-document.ts'
 import { stateOf } from '../../catalog/transactions/state.ts'
 import { type Clock, realTimeOf } from '../../runtime/clock.ts'
@@ -180,7 +181,7 @@ function claimedJobOf({ catalog, clock }: JobStores, claimed: JobDocument): Clai
       throw new JobLostError(`job ${_id.toHexString()} was claimed by another process`)
   }
   const write = async (fields: Partial<JobDocument>) => {
-    await store(fields)
+    await repeated(() => store(fields), catalog.patience, isAway)
     Object.assign(job, fields)
   }
   return {

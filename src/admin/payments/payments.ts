@@ -5,6 +5,7 @@ import type { ChargeDeps } from '../../billing/charges/attempt.ts'
 import { createGateways, type Gateways } from '../../billing/charges/gateways.ts'
 import { createPaymentBooks } from '../../billing/charges/payment-books.ts'
 import { createSandboxStore } from '../../billing/charges/sandbox-store.ts'
+import { moneyFormat } from '../../billing/currency.ts'
 import type { CustomerLookup } from '../../billing/customer-lookup.ts'
 import type { Actor } from '../../catalog/actor.ts'
 import type { Catalog } from '../../catalog/connection.ts'
@@ -38,8 +39,10 @@ export function createCharges(options: ChargesOptions): ChargeDeps {
   const sealer = sealerOf(config)
   const sandboxStore = createSandboxStore(catalog)
   const gateways = createGateways({ settings, sealer, sandboxStore, stripeAddress })
-  const books = createPaymentBooks(catalog, config.rating.currencyCode)
-  return { catalog, clock, settings, gateways, books, sealer, log, lookup }
+  const { currencyCode } = config.rating
+  const books = createPaymentBooks(catalog, currencyCode)
+  const money = moneyFormat(currencyCode)
+  return { catalog, clock, settings, gateways, money, books, sealer, log, lookup }
 }
 
 export function createPayments(

@@ -1,4 +1,5 @@
 /** Requests for an erasure: precondition checks, audit entry and job. */
+import { moneyFormat } from '../../billing/currency.ts'
 import type { Actor } from '../../catalog/actor.ts'
 import { appendDocuments, unwrittenRecords } from '../../catalog/audit/append.ts'
 import { auditDocument } from '../../catalog/audit/audit.ts'
@@ -64,6 +65,7 @@ async function refuseIfNeeded(
   { entities, owners }: ErasureScope,
 ): Promise<void> {
   const nowMs = clock.nowMs()
+  const money = moneyFormat(config.rating.currencyCode)
   for (const { revisions, ...entity } of entities) {
     const ends = revisions.filter((one) => one['deleted'] !== true).map(toOf)
     const endMs = Math.max(0, ...ends)
@@ -81,7 +83,7 @@ async function refuseIfNeeded(
     const [loaded] = await ledger.load([{ ...owner, sessionKeys: [] }])
     if (loaded instanceof Error) throw loaded
     const debt = loaded === undefined ? 0 : debtOf(loaded.state)
-    if (debt > 0) throw refusal(`${who} owes ${decimalText(debt)}: settle it first`)
+    if (debt > 0) throw refusal(`${who} owes ${money(decimalText(debt))}: settle it first`)
   }
 }
 

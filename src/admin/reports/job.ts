@@ -4,6 +4,7 @@ import type { Actor } from '../../catalog/actor.ts'
 import type { ObjectId } from '../../catalog/collections.ts'
 import { SlowReadError } from '../../catalog/errors.ts'
 import type { JobDocument } from '../../catalog/records/job-document.ts'
+import { repeatingReads } from '../../catalog/repeating-reads.ts'
 import type { Fields } from '../../domain/fields.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import { actionErrorOf } from '../actions/errors.ts'
@@ -117,7 +118,7 @@ const ROWS_PER_UPDATE = 20_000
 
 /** An interrupted report starts again. */
 export function reportHandler(parts: ReportParts & { clock: Clock }): JobHandler {
-  const { catalog, config, files, fields, clock } = parts
+  const { batch, config, files, fields, clock } = parts
   return async (claimed, signal) => {
     const { job } = claimed
     const options = job.options as unknown as ReportJobOptions
@@ -131,7 +132,8 @@ export function reportHandler(parts: ReportParts & { clock: Clock }): JobHandler
       const { fileRowsMax } = config.reports
       const nowMs = clock.nowMs()
       const run = { report, skip: 0, limit: fileRowsMax + 1, nowMs, signal }
-      const rows = await openReport(parts, run)
+      const catalog = repeatingReads(batch)
+      const rows = await openReport({ ...parts, catalog }, run)
       let unsaved = 0
       const texts = async function* () {
         for await (const batch of reportText(rows, report.columns, options, fileRowsMax)) {

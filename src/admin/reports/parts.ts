@@ -6,6 +6,8 @@ import { createReportFiles, type ReportFiles } from './files.ts'
 
 export interface ReportParts {
   readonly catalog: Catalog
+  /** The connection of batch work: for files, and for reports that are sent as CSV. */
+  readonly batch: Catalog
   /** The connection for reading rows, from a replica if there is one. */
   readonly reader: Catalog
   readonly config: Config
@@ -13,6 +15,9 @@ export interface ReportParts {
   readonly files: ReportFiles
 }
 
-export function createReports(parts: Omit<ReportParts, 'files'>): ReportParts {
-  return { ...parts, files: createReportFiles(parts.config) }
+/** `batch` is `catalog` if absent, as in a command. */
+export function createReports(
+  parts: Omit<ReportParts, 'files' | 'batch'> & { readonly batch?: Catalog },
+): ReportParts {
+  return { batch: parts.catalog, ...parts, files: createReportFiles(parts.config) }
 }

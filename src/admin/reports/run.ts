@@ -1,6 +1,7 @@
 /** Reads the rows of a report. */
 import { calendarOf } from '../../billing/credit/credits.ts'
 import type { Catalog } from '../../catalog/connection.ts'
+import { isAway, repeated } from '../../catalog/patience.ts'
 import { Exact } from '../../catalog/records/exact-amount.ts'
 import type { Config } from '../../config/schema.ts'
 import type { Fields } from '../../domain/fields.ts'
@@ -15,7 +16,7 @@ import { groupedDate, pipelineOf } from './pipeline.ts'
 import { cellText, jsonValue } from './row-values.ts'
 
 export interface ReportStores {
-  /** The connection for everything but the rows. */
+  /** The connection for everything but the rows. Its patience is also that for the first rows. */
   readonly catalog: Catalog
   /** The connection for reports (admin/start.ts). */
   readonly reader: Catalog
@@ -62,10 +63,19 @@ export async function openReport(stores: ReportStores, run: ReportRun): Promise<
       const open = (limits: { maxTimeMS: number; signal: AbortSignal }) =>
         documents.aggregate(pipeline, { ...limits, batchSize: BATCH_ROWS, allowDiskUse: true })
       const options = { signal, limitMs: run.timeoutMs ?? config.reports.timeoutMs }
-      const what = `report on ${entity.name}`
+      const begin = async () => {
+        const rows = reader.readBatches(`report on ${entity.name}`, open, options)
+        return { first: await rows.next(), rows }
+      }
+      const rowsOf = (batch: Fields[]) => batch.map((each) => rowOf(each, columns, context))
       try {
-        for await (const batch of reader.readBatches(what, open, options)) {
-          yield batch.map((document) => rowOf(document, columns, context))
+        const { first, rows } = await repeated(begin, { ...catalog.patience, signal }, isAway)
+        try {
+          for (let next = first; next.done !== true; next = await rows.next()) {
+            yield rowsOf(next.value)
+          }
+        } finally {
+          await rows.return(undefined)
         }
       } catch (error) {
         throw refusalOf(error) ?? error

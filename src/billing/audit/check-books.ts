@@ -15,6 +15,7 @@ import {
   refOf,
 } from '../books/bill.ts'
 import { isBalanced, type Posting } from '../books/journal.ts'
+import type { MoneyFormat } from '../currency.ts'
 
 /** Stored bills, postings and totals of an account. */
 export interface RecordedBooks {
@@ -34,6 +35,16 @@ export interface BooksDifference {
   readonly what: string
   readonly expected: string
   readonly found: string
+  /** `expected` and `found` are amounts of money; absent for other values. */
+  readonly isMoney?: true
+}
+
+export function booksDifferenceText(
+  { subject, what, expected, found, isMoney }: BooksDifference,
+  money: MoneyFormat,
+): string {
+  const text = isMoney ? money : String
+  return `${subject}: ${what}: ${text(expected)} expected, ${text(found)} found`
 }
 
 /** Empty if everything agrees. */
@@ -148,7 +159,9 @@ function checkBill(bill: Bill, { open, covers, documents }: Sums): BooksDifferen
     ...(documents.has(key) || bill.amount.isZero()
       ? []
       : [difference(key, 'posting', 'one', 'nothing')]),
-    ...(stored.isNegative() ? [difference(key, 'open amount', '0 or more', `${stored}`)] : []),
+    ...(stored.isNegative()
+      ? [{ ...difference(key, 'open amount', '0 or more', `${stored}`), isMoney: true as const }]
+      : []),
     ...differ(key, 'open amount', found, stored),
     ...(found.isZero() ? [] : differ(key, 'side', side, expectedSide)),
     ...differ(key, 'links', covering.length, links.length),
@@ -183,7 +196,9 @@ function differ(
   found: Exact | number | string,
 ): BooksDifference[] {
   const [one, other] = [String(expected), String(found)]
-  return one === other ? [] : [difference(subject, what, one, other)]
+  if (one === other) return []
+  const isMoney = typeof found === 'object' ? { isMoney: true as const } : {}
+  return [{ ...difference(subject, what, one, other), ...isMoney }]
 }
 
 function difference(

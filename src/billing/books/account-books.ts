@@ -7,6 +7,7 @@ import type { Actor } from '../../catalog/actor.ts'
 import type { Exact } from '../../catalog/records/exact-amount.ts'
 import { allocate, type OpenPart } from '../allocate.ts'
 import { least, ZERO } from '../amount.ts'
+import { moneyFormat } from '../currency.ts'
 import {
   type Bill,
   type BillRef,
@@ -56,16 +57,19 @@ export class AccountBooks {
   readonly aid: number
   readonly cause: Cause
   readonly now: Date
+  /** Numeric code of the currency of all bills. */
+  readonly currencyCode: number
   readonly #bills = new Map<string, Bill>()
   readonly #changed = new Set<Bill>()
   readonly #postings: Posting[] = []
   readonly #totals: Record<keyof BooksTotals, Exact>
   #number: number
 
-  constructor({ aid, number, totals, bills }: StoredBooks, cause: Cause) {
+  constructor({ aid, number, totals, bills }: StoredBooks, cause: Cause, currencyCode: number) {
     this.aid = aid
     this.cause = cause
     this.now = new Date(cause.nowMs)
+    this.currencyCode = currencyCode
     this.#number = number
     this.#totals = { ...totals }
     for (const bill of bills) this.#bills.set(keyOf(refOf(bill)), copyOf(bill))
@@ -135,7 +139,8 @@ export class AccountBooks {
   link(debt: Bill, credit: Bill, amount: Exact): void {
     const most = least(openAmount(debt), openAmount(credit))
     if (amount.greaterThan(most) || amount.lessThanOrEqualTo(0)) {
-      throw new AssertionError({ message: `cannot cover ${keyOf(refOf(debt))} by ${amount}` })
+      const part = moneyFormat(this.currencyCode)(amount)
+      throw new AssertionError({ message: `cannot cover ${keyOf(refOf(debt))} by ${part}` })
     }
     const number = this.nextNumber
     const draft = coverPosting(debt, credit, amount, { number, date: this.now })

@@ -71,7 +71,7 @@ export async function loadBooks(
   aid: number,
   { refs = [], covers }: NamedBills = {},
 ): Promise<AccountBooks> {
-  const { catalog, session, ...cause } = writer
+  const { catalog, session, currencyCode, ...cause } = writer
   const { memory } = stateOf(session)
   await loadMoneyRules(catalog, session)
   let stored = memory.get(keyOfBooks(aid)) as LoadedBooks | undefined
@@ -84,7 +84,7 @@ export async function loadBooks(
   }
   const named = await loadNamed(catalog, session, stored, refs)
   memory.set(keyOfBooks(aid), named)
-  return new AccountBooks(named, cause)
+  return new AccountBooks(named, cause, currencyCode)
 }
 
 /** Reads the books of several accounts with few commands, for operations that follow. */

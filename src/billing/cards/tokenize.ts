@@ -4,7 +4,7 @@ import type { Actor } from '../../catalog/actor.ts'
 import type { ClientSession } from '../../catalog/collections.ts'
 import type { Catalog } from '../../catalog/connection.ts'
 import type { TokenizationDocument } from '../../catalog/records/payment-documents.ts'
-import type { SavedCard } from '../../external/payment/gateway.ts'
+import type { SavedCard, TokenOutcome } from '../../external/payment/gateway.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import type { Gateways } from '../charges/gateways.ts'
 
@@ -110,13 +110,31 @@ export async function finishTokenization(
   if (gateway === null) throw new TokenizeError(`payment gateway ${found.gateway} is not available`)
   const { session } = found
   const outcome = await gateway.finishTokenization({ reference, session, parameters, nowMs })
-  if (outcome.stage === 'open') return { kind: 'open' }
-  const code = outcome.stage === 'rejected' ? outcome.code : ''
+  const ended = found.state === 'open' ? await endOnce(deps, found, outcome, nowMs) : found
+  const { state: kind, code } = ended
+  if (kind === 'open') return { kind }
   const card = outcome.stage === 'completed' ? outcome.card : null
+  const shown = { fourDigits: card?.fourDigits ?? '', expiresMs: card?.expiresMs ?? null }
+  return { kind, code, tokenization: ended, ...shown }
+}
+
+/**
+ * Returns the stored result: of returns at the same time only the first one has an effect, and the
+ * gateway may have another outcome by now.
+ */
+async function endOnce(
+  { catalog, saveCard }: TokenizeDeps,
+  found: TokenizationDocument,
+  outcome: TokenOutcome,
+  nowMs: number,
+): Promise<TokenizationDocument> {
+  if (outcome.stage === 'open') return found
+  const { _id, aid, actor, gateway } = found
+  const code = outcome.stage === 'rejected' ? outcome.code : ''
   const end = async (session?: ClientSession) => {
     const { matchedCount } = await catalog.run('end a tokenization', () =>
       catalog.tokenizations.updateOne(
-        { _id: reference, state: 'open' },
+        { _id, state: 'open' },
         { $set: { state: outcome.stage, code } },
         session === undefined ? {} : { session },
       ),
@@ -124,19 +142,15 @@ export async function finishTokenization(
     if (matchedCount === 0) throw new TokenizationEndedError()
   }
   try {
-    const { aid, actor } = found
-    if (card === null) await end()
-    else await deps.saveCard(aid, activeFields(found.gateway, card, nowMs), actor, end)
+    if (outcome.stage === 'rejected') await end()
+    else await saveCard(aid, activeFields(gateway, outcome.card, nowMs), actor, end)
+    return { ...found, state: outcome.stage, code }
   } catch (error) {
-    // An earlier return, or one at the same time, has had the effect.
     if (!(error instanceof TokenizationEndedError)) throw error
-  }
-  return {
-    kind: outcome.stage,
-    code,
-    tokenization: found,
-    fourDigits: card?.fourDigits ?? '',
-    expiresMs: card?.expiresMs ?? null,
+    const stored = await catalog.run('read a tokenization', () =>
+      catalog.tokenizations.findOne({ _id }),
+    )
+    return stored ?? found
   }
 }
 

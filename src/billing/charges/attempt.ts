@@ -11,6 +11,7 @@ import {
 } from '../../external/payment/gateway.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import type { Logger } from '../../runtime/log.ts'
+import type { MoneyFormat } from '../currency.ts'
 import type { CustomerLookup } from '../customer-lookup.ts'
 import { applyEvent, ChargeChangedError, type ChargeStores, readCharge } from './charge-store.ts'
 import type { Gateways } from './gateways.ts'
@@ -20,6 +21,8 @@ export interface ChargeDeps extends ChargeStores {
   readonly clock: Clock
   readonly settings: CurrentSettings
   readonly gateways: Gateways
+  /** Amounts in errors. */
+  readonly money: MoneyFormat
   readonly sealer: Pick<Sealer, 'seal' | 'open'>
   readonly log: Pick<Logger, 'warn'>
   readonly lookup: CustomerLookup

@@ -21,7 +21,8 @@ export async function refundPlan(deps: ChargeDeps, wanted: AccountRun): Promise<
   const credits = await creditsToRefund(deps, wanted)
   const sum = sumOf(credits.map(({ left }) => left))
   if (amount?.greaterThan(sum) === true) {
-    throw new BillingError(`amount ${amount} is bigger than the credit of account ${aid}`)
+    const asked = deps.money(amount)
+    throw new BillingError(`amount ${asked} is bigger than the credit of account ${aid}`)
   }
   if (credits.length === 0) return { charges: [], skipped: 'no bills' }
   const found = await refundableCharges(deps.catalog, aid)

@@ -1,5 +1,6 @@
 /** All charges, discounts and conditional charges of an account in a cycle, before tax. Pure. */
 import type { Fields } from '../../domain/fields.ts'
+import { moneyFormat } from '../currency.ts'
 import { periodEnding } from '../cycle-key.ts'
 import { type Adjuster, adjusterOf } from './adjuster.ts'
 import { dayOf } from './days.ts'
@@ -120,6 +121,7 @@ function correctedPart(
     aid,
     cycle,
     keepsZero: settings.generateZeroRefunds,
+    money: moneyFormat(settings.currencyCode),
     entityOf: (charge: WrittenCharge) => entityOf(input, holders, charge),
   }
   const whole = withWrittenTaxes(input, change.wanted, charges)

@@ -5,6 +5,7 @@ import {
   compileTerms,
 } from '../../catalog/compile/discount.ts'
 import type { Fields } from '../../domain/fields.ts'
+import { moneyFormat } from '../currency.ts'
 import { adjustmentsOf } from './discount/adjustments.ts'
 import type { DiscountedSubscriber, HolderRevision } from './discount/eligibility.ts'
 import type { Limits } from './discount/limits.ts'
@@ -22,7 +23,7 @@ export type Adjuster = (
 ) => AdjustmentLine[]
 
 export function adjusterOf(input: AccountCycle, holders: readonly Holder[]): Adjuster {
-  const { aid, catalogue, calendar, cycle } = input
+  const { aid, catalogue, calendar, cycle, settings } = input
   const { discounts, charges } = definitionsOf(aid, catalogue, calendar.zone)
   const onCharges = charges.filter(({ subjects }) => subjects.general === null)
   const [account] = holders
@@ -44,6 +45,7 @@ export function adjusterOf(input: AccountCycle, holders: readonly Holder[]): Adj
       lines,
       cycle: general ?? cycle,
       limits,
+      money: moneyFormat(settings.currencyCode),
     })
   }
 }

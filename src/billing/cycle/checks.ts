@@ -1,6 +1,7 @@
 /** Conditions that hold before an invoice is stored. Pure; throws `CycleError`. */
 import type { Decimal } from 'decimal.js'
 import { Exact } from '../../rating/line-tax.ts'
+import type { MoneyFormat } from '../currency.ts'
 import { dateText, dayOf } from './days.ts'
 import { CycleError } from './input.ts'
 import type { ChargeLine } from './lines.ts'
@@ -19,14 +20,16 @@ export function checkCharges(
   aid: number,
   lines: readonly ChargeLine[],
   calendarMonthFractions: boolean,
+  money: MoneyFormat,
 ): void {
   const byKey = new Map<string, ChargeLine[]>()
   const factor = calendarMonthFractions ? MONTH_FRACTIONS_MAX : new Exact(1)
   for (const line of lines) {
     const most = line.fullPrice.abs().times(line.quantity).times(factor).plus(ROUNDING)
     if (line.amount.abs().greaterThan(most)) {
-      const reason = `the amount ${line.amount} is above the full price ${line.fullPrice}`
-      throw new CycleError(aid, textOf(line), `${reason} × ${line.quantity}`)
+      const full = `the full price ${money(line.fullPrice)} × ${line.quantity}`
+      const reason = `the amount ${money(line.amount)} is above ${full}`
+      throw new CycleError(aid, textOf(line), reason)
     }
     if (line.op === 'charge') {
       const key = chargeKey(line)
@@ -51,11 +54,16 @@ function textOf(line: ChargeLine): string {
 }
 
 /** A total below zero needs a reason: a correction, a discount, or a refund. */
-export function checkNegative(aid: number, total: Decimal, hasReason: boolean): void {
+export function checkNegative(
+  aid: number,
+  total: Decimal,
+  hasReason: boolean,
+  money: MoneyFormat,
+): void {
   if (!total.isNegative() || total.isZero() || hasReason) return
   throw new CycleError(
     aid,
     'invoice',
-    `the total ${total} is negative without a correction, discount or refund`,
+    `the total ${money(total)} is negative without a correction, discount or refund`,
   )
 }

@@ -5,6 +5,7 @@ import type { InvoiceDocument } from '../../catalog/records/invoice-document.ts'
 import type { RealtimeLineDocument } from '../../catalog/records/line-document.ts'
 import { FieldError } from '../../domain/fields.ts'
 import { Exact } from '../../rating/line-tax.ts'
+import { currencyDigits, moneyFormat } from '../currency.ts'
 import { BillingError } from '../errors.ts'
 import { type AccountCharges, accountCharges } from './account-charges.ts'
 import { checkCharges, checkNegative } from './checks.ts'
@@ -67,7 +68,8 @@ function invoiceOf(input: AccountCycle): AccountInvoice | null {
   const subscribers = knownRevisions(input, input.subscribers)
   const holders = holdersOf({ account, subscribers, ...elsewhereOf(input) }, calendar.zone)
   const charged = accountCharges(input, holders)
-  checkCharges(aid, charged.charges, settings.calendarMonthFractions)
+  const money = moneyFormat(settings.currencyCode)
+  checkCharges(aid, charged.charges, settings.calendarMonthFractions, money)
   const lines = [...lineDocuments(input, charged), ...lateLines(input)]
   const preponed = input.laterInstallments.filter((line) => isPreponed(input, holders, line))
   const others = [...input.lines.filter((line) => isInvoiced(input, line)), ...preponed]
@@ -85,12 +87,12 @@ function invoiceOf(input: AccountCycle): AccountInvoice | null {
       return sid === 0 || last === undefined ? [] : [{ sid, document: last.subscriber ?? {} }]
     }),
     lines: [...lines, ...others],
-    currencyDigits: settings.currencyDigits,
+    currencyDigits: currencyDigits(settings.currencyCode),
     nowMs: input.nowMs,
     ...(input.seller !== undefined && { seller: input.seller }),
   })
   const total = new Exact(invoice.totals.exact.after_vat)
-  checkNegative(aid, total, hasCredit(charged, [...lines, ...others]))
+  checkNegative(aid, total, hasCredit(charged, [...lines, ...others]), money)
   return {
     aid,
     billrunKey: cycle.key,
@@ -134,12 +136,13 @@ function isInvoiced({ catalogue }: AccountCycle, line: OtherLine): boolean {
 }
 
 function lateLines(input: AccountCycle): CycleUsageDocument[] {
-  const { aid, cycle, nowMs } = input
+  const { aid, cycle, settings, nowMs } = input
+  const of = { aid, cycleKey: cycle.key, money: moneyFormat(settings.currencyCode), nowMs }
   return input.late
     .filter(
       (line) => isInvoiced(input, line) && isCharge(chargedBeyond(line, line.uninvoiced.former)),
     )
-    .map((line) => lateUsageDocument({ aid, cycleKey: cycle.key, nowMs }, line))
+    .map((line) => lateUsageDocument(of, line))
 }
 
 /** A subscriber that has ended pays its remaining installments now. */

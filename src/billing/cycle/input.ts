@@ -26,8 +26,8 @@ export interface CycleCatalogue {
 
 /** Settings of the stored configuration; defaults in parentheses. */
 export interface CycleSettings {
-  /** Decimals of the currency (2). */
-  readonly currencyDigits: number
+  /** Numeric code of the currency (999, none). */
+  readonly currencyCode: number
   /** Parts of a cycle are fractions of calendar months (false). */
   readonly calendarMonthFractions: boolean
   /** Services that a plan includes are charged (true). */

@@ -8,6 +8,7 @@ import type { RealtimeLineDocument } from '../../catalog/records/line-document.t
 import type { Charged, Uninvoiced } from '../../catalog/records/uninvoiced.ts'
 import type { LineTax } from '../../domain/tax.ts'
 import { Exact } from '../../rating/line-tax.ts'
+import type { MoneyFormat } from '../currency.ts'
 
 /** A line with a key before that of the run. */
 export type LateUsage = RealtimeLineDocument & { readonly uninvoiced: Uninvoiced }
@@ -66,14 +67,22 @@ export function withoutTaken<Line extends Charged & { readonly stamp: string }>(
   })
 }
 
+interface LateUsageRun {
+  readonly aid: number
+  readonly cycleKey: string
+  readonly money: MoneyFormat
+  readonly nowMs: number
+}
+
 /** The line of the run for it. Its stamp is the same in a repeated run. */
 export function lateUsageDocument(
-  { aid, cycleKey, nowMs }: { aid: number; cycleKey: string; nowMs: number },
+  { aid, cycleKey, money, nowMs }: LateUsageRun,
   line: LateUsage,
 ): CycleUsageDocument {
   const { stamp, sid, usaget, arate_key, plan, billrun, urt, last_urt, uninvoiced } = line
   const beyond = chargedBeyond(line, uninvoiced.former)
   const id = `late/${stamp}`
+  const [charged, invoiced] = [line.exact.aprice, uninvoiced.former?.exact.aprice ?? '0'].map(money)
   return {
     stamp: createHash('sha256').update(`${aid}/${cycleKey}/${id}`).digest('hex').slice(0, 32),
     v: 1,
@@ -103,7 +112,7 @@ export function lateUsageDocument(
       to: last_urt.toISOString(),
       notes: [
         `of cycle ${billrun}, recorded since ${uninvoiced.since.toISOString()}`,
-        `charged ${line.exact.aprice}, invoiced ${uninvoiced.former?.exact.aprice ?? '0'}`,
+        `charged ${charged}, invoiced ${invoiced}`,
       ],
     },
     ...beyond,

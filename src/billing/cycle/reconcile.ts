@@ -5,6 +5,7 @@
 import type { Decimal } from 'decimal.js'
 import type { CycleLineDocument, LineExplanation } from '../../catalog/records/cycle-line.ts'
 import { Exact } from '../../rating/line-tax.ts'
+import type { MoneyFormat } from '../currency.ts'
 import { dateText, dayOf } from './days.ts'
 import type { AdjustmentLine, ChargeLine, CycleSpan, Span } from './lines.ts'
 import {
@@ -148,6 +149,7 @@ export interface ChargeCorrections {
   /** The cycle that was paid ahead. */
   readonly cycle: CycleSpan
   readonly keepsZero: boolean
+  readonly money: MoneyFormat
   /** The fields of a written charge's plan or service that its taxes come from. */
   entityOf(written: WrittenCharge): Readonly<Record<string, unknown>>
 }
@@ -163,7 +165,7 @@ export function correctedCharges(
     const { wanted: own, written: old, amount } = difference
     // One that was never charged is an ordinary charge, only late.
     if (old === null && own !== null) return missedOf(own.line)
-    const { cycle } = corrections
+    const { cycle, money } = corrections
     const { stamp } = old as WrittenCharge
     const base = own?.line ?? creditedCharge(old as WrittenCharge, corrections)
     const span = correctedSpan(own?.span ?? null, (old as WrittenCharge).span)
@@ -175,7 +177,7 @@ export function correctedCharges(
       span,
       amount,
       ...(stamp !== '' && { corrects: stamp }),
-      explain: correctionOf(base.explain, difference, span, cycle),
+      explain: correctionOf(base.explain, difference, span, { cycle, money }),
     }
   })
 }
@@ -228,6 +230,7 @@ export interface AdjustmentCorrections {
   readonly aid: number
   readonly cycle: CycleSpan
   readonly keepsZero: boolean
+  readonly money: MoneyFormat
   /** Charges that adjustments apply to, by id: wanted ones, and written ones as lines. */
   readonly charges: ReadonlyMap<string, ChargeLine>
 }
@@ -236,7 +239,7 @@ export interface AdjustmentCorrections {
 export function correctedAdjustments(
   wanted: readonly AdjustmentLine[],
   written: readonly WrittenAdjustment[],
-  { aid, cycle, keepsZero, charges }: AdjustmentCorrections,
+  { aid, cycle, keepsZero, money, charges }: AdjustmentCorrections,
 ): AdjustmentLine[] {
   const lines = wanted.map((line) => {
     const charge = line.eligibleLine === null ? undefined : charges.get(line.eligibleLine)
@@ -259,7 +262,7 @@ export function correctedAdjustments(
       ...(stamp !== '' && { corrects: stamp }),
       ...(taxes !== null && { taxes }),
       ...(rounding !== undefined && { rounding }),
-      explain: correctionOf(base.explain, difference, span, cycle),
+      explain: correctionOf(base.explain, difference, span, { cycle, money }),
     }
   })
 }
@@ -297,14 +300,14 @@ function correctionOf(
   base: LineExplanation,
   { wanted, written, amount }: LineDifference<Comparable, Comparable>,
   span: Span,
-  cycle: CycleSpan,
+  { cycle, money }: Pick<ChargeCorrections, 'cycle' | 'money'>,
 ): LineExplanation {
   const { entity, fullPrice } = base
   const rule = wanted === null ? 'credit of the previous run' : 'difference to the previous run'
   const notes = [
-    ...(wanted === null ? [] : [`wanted ${textOf(wanted, cycle)}`]),
-    ...(written === null ? [] : [`the previous run charged ${textOf(written, cycle)}`]),
-    `difference ${amount.toDecimalPlaces(12)}`,
+    ...(wanted === null ? [] : [`wanted ${textOf(wanted, cycle, money)}`]),
+    ...(written === null ? [] : [`the previous run charged ${textOf(written, cycle, money)}`]),
+    `difference ${money(amount.toDecimalPlaces(12))}`,
   ]
   return {
     rule,
@@ -315,9 +318,9 @@ function correctionOf(
   }
 }
 
-function textOf({ amount, span }: Comparable, cycle: CycleSpan): string {
+function textOf({ amount, span }: Comparable, cycle: CycleSpan, money: MoneyFormat): string {
   const { from, to } = datesOf(span, cycle)
-  return `${amount.toDecimalPlaces(12)} for ${from} to ${to}`
+  return `${money(amount.toDecimalPlaces(12))} for ${from} to ${to}`
 }
 
 function datesOf({ startMs, endMs }: Span, { zone }: CycleSpan) {

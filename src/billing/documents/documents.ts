@@ -2,6 +2,7 @@
 import type { FileHandle } from 'node:fs/promises'
 import type { Readable } from 'node:stream'
 import type { BillrunDocument } from '../../catalog/entities/bill.ts'
+import type { InvoiceDocument } from '../../catalog/records/invoice-document.ts'
 import type { Config } from '../../config/schema.ts'
 import { type Expectation, NO_NUMBER } from '../run/expectation.ts'
 import { isConfirmed } from '../run/status.ts'
@@ -34,16 +35,23 @@ export type InvoiceName = Pick<InvoiceSource, 'aid' | 'billrunKey' | 'invoiceId'
 export type DocumentSubject = { readonly invoice: InvoiceName } | { readonly expected: Expectation }
 
 /**
- * Makes a document in the empty file of this path; `signal` cancels it. Rejects with
- * `TemplateError`, `EInvoiceError` or another `BillingError`, `CustomerSystemError`,
- * `ReadCancelledError` or `CatalogUnavailableError`.
+ * Makes a document in the empty file of this path; `signal` cancels it. Resolves with the expected
+ * invoice, null for a stored one. Rejects with `TemplateError`, `EInvoiceError`,
+ * `NothingToInvoiceError` or another `BillingError`, `CustomerSystemError`, `ReadCancelledError` or
+ * `CatalogUnavailableError`.
  */
 export type MakeDocument = (
   subject: DocumentSubject,
   format: DocumentFormat,
   path: string,
   signal?: AbortSignal,
-) => Promise<void>
+) => Promise<InvoiceDocument | null>
+
+/** The file of an invoice that an account would get. */
+export interface ExpectedFile {
+  readonly path: string
+  readonly invoice: InvoiceDocument
+}
 
 type Stored = BillrunDocument
 
@@ -68,7 +76,7 @@ export interface Documents {
   ): Promise<ReadonlyMap<DocumentFormat, string>>
   /** Writes the PDF of an invoice that may still change, and returns its path. */
   writeDraft(invoice: Stored): Promise<string>
-  writeExpected(expected: Expectation): Promise<string>
+  writeExpected(expected: Expectation): Promise<ExpectedFile>
   /** Removes the draft of an invoice that is confirmed. */
   removeDraft(invoice: InvoiceName): Promise<void>
   /** The path of the kept file of a confirmed invoice; empty without a folder. */
@@ -95,11 +103,11 @@ export function createDocuments(
     await store.write(name, (path) => make({ invoice }, format, path, signal))
     return (await store.open(name)) ?? made({ invoice }, format, signal)
   }
-  const writeDraft = async (invoice: InvoiceName, subject: DocumentSubject): Promise<string> => {
+  const writeDraft = async (invoice: InvoiceName, subject: DocumentSubject) => {
     if (store === null) throw new DocumentStoreError('invoices.folder is not configured')
     const name = draftOf(invoice)
-    await store.write(name, (path) => make(subject, 'pdf', path))
-    return store.pathOf(name)
+    const expected = await store.write(name, (path) => make(subject, 'pdf', path))
+    return { path: store.pathOf(name), expected }
   }
   return {
     async documentOf(stored, format, signal) {
@@ -127,10 +135,16 @@ export function createDocuments(
       }
       return refused
     },
-    writeDraft: async (stored) => writeDraft(nameOf(stored), { invoice: nameOf(stored) }),
+    async writeDraft(stored) {
+      const invoice = nameOf(stored)
+      return (await writeDraft(invoice, { invoice })).path
+    },
     async writeExpected(expected) {
       const { aid, cycle } = expected
-      return writeDraft({ aid, billrunKey: cycle.key, invoiceId: NO_NUMBER }, { expected })
+      const name = { aid, billrunKey: cycle.key, invoiceId: NO_NUMBER }
+      const { path, expected: invoice } = await writeDraft(name, { expected })
+      if (invoice === null) throw new TypeError('the expected invoice is missing')
+      return { path, invoice }
     },
     removeDraft: async (invoice) => store?.remove(draftOf(invoice)),
     pathOf: ({ aid, billrunKey, invoiceId }) =>

@@ -1,5 +1,6 @@
 /** Why a document cannot be made. The messages are for operators, and contain no personal data. */
 import type { Exact } from '../../catalog/records/exact-amount.ts'
+import type { MoneyFormat } from '../currency.ts'
 import { BillingError } from '../errors.ts'
 
 /** A template or text file of the operator; the message names file and line. */
@@ -19,6 +20,15 @@ export class EInvoiceError extends BillingError {
   }
 }
 
+/** An expected invoice that the account would not get. */
+export class NothingToInvoiceError extends BillingError {
+  override name = 'NothingToInvoiceError'
+
+  constructor() {
+    super('There is nothing to invoice')
+  }
+}
+
 /** Files of documents cannot be written or read. */
 export class DocumentStoreError extends BillingError {
   override name = 'DocumentStoreError'
@@ -30,8 +40,9 @@ export class OtherLinesError extends BillingError {
   /** Sum of the lines minus the total, before tax. */
   readonly difference: Exact
 
-  constructor(invoiceId: number, difference: Exact) {
-    super(`invoice ${invoiceId}: its lines differ from its total by ${difference.toFixed()}`)
+  constructor(invoiceId: number, difference: Exact, money: MoneyFormat) {
+    const text = money(difference.toFixed())
+    super(`invoice ${invoiceId}: its lines differ from its total by ${text}`)
     this.difference = difference
   }
 }

@@ -1,6 +1,7 @@
 /** Makes documents in this thread, which they occupy: large ones for minutes. */
 import { closeSync, fsyncSync, openSync } from 'node:fs'
 import type { Catalog } from '../../catalog/connection.ts'
+import type { InvoiceDocument } from '../../catalog/records/invoice-document.ts'
 import type { Config } from '../../config/schema.ts'
 import { BillingError } from '../errors.ts'
 import type { Expectation } from '../run/expectation.ts'
@@ -20,17 +21,28 @@ export interface MakerDeps {
   readonly catalog: Catalog
   readonly config: Pick<Config, 'rating' | 'invoices'>
   /** Computes an expected invoice; absent where none is asked for. */
-  readonly expect?: (wanted: Expectation) => Promise<InvoiceSource>
+  readonly expect?: (wanted: Expectation) => Promise<ExpectedSource>
+}
+
+/** An expected invoice, and what its document is made of. */
+export interface ExpectedSource {
+  readonly invoice: InvoiceDocument
+  readonly source: InvoiceSource
 }
 
 export function documentMaker({ catalog, config, expect }: MakerDeps): MakeDocument {
   return async (subject, format, path) => {
-    const source =
-      'invoice' in subject
-        ? await loadInvoiceSource(catalog, config, await findInvoice(catalog, subject.invoice))
-        : await expect?.(subject.expected)
-    if (source === undefined) throw new RangeError('this thread computes no expected invoices')
-    await writeDocument(source, format, config.invoices.templates, path)
+    const write = (source: InvoiceSource) =>
+      writeDocument(source, format, config.invoices.templates, path)
+    if ('invoice' in subject) {
+      const stored = await findInvoice(catalog, subject.invoice)
+      await write(await loadInvoiceSource(catalog, config, stored))
+      return null
+    }
+    const expected = await expect?.(subject.expected)
+    if (expected === undefined) throw new RangeError('this thread computes no expected invoices')
+    await write(expected.source)
+    return expected.invoice
   }
 }
 

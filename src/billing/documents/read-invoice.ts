@@ -3,6 +3,7 @@ import type { BillrunDocument } from '../../catalog/entities/bill.ts'
 import { Exact } from '../../catalog/records/exact-amount.ts'
 import { type Fields, isObject } from '../../domain/fields.ts'
 import { sumOf } from '../amount.ts'
+import { type MoneyFormat, moneyFormat } from '../currency.ts'
 import { BillingError } from '../errors.ts'
 import { OtherLinesError } from './errors.ts'
 import { invoiceSettingsOf } from './settings.ts'
@@ -48,7 +49,7 @@ export function invoiceSource(
   const period = periodOf(document['start_date'], document['end_date'])
   const language = textAt(account, 'invoice_language')
   const sourceLines = lines.sorted(subscriberOrder(document['subs']))
-  refuseOtherLines(sourceLines, totals, invoiceId)
+  refuseOtherLines(sourceLines, totals, invoiceId, moneyFormat(context.currencyCode))
   return {
     aid,
     billrunKey,
@@ -76,13 +77,18 @@ export function kindOf({ adjusts, totals }: BillrunDocument): InvoiceSource['kin
   return adjustedInvoices(adjusts).length > 0 && due?.isNegative() ? 'credit_note' : 'invoice'
 }
 
-function refuseOtherLines(lines: readonly SourceLine[], totals: Fields, invoiceId: number): void {
+function refuseOtherLines(
+  lines: readonly SourceLine[],
+  totals: Fields,
+  invoiceId: number,
+  money: MoneyFormat,
+): void {
   const { exact, before_vat: beforeTax } = totals
   const isExact = isObject(exact) && exact['before_vat'] !== undefined
   const total = amountAt(isExact ? exact['before_vat'] : beforeTax)
   const difference = sumOf(lines.map(({ amount }) => amount)).minus(total)
   if (difference.abs().lessThanOrEqualTo(isExact ? 0 : INEXACT)) return
-  throw new OtherLinesError(invoiceId, difference)
+  throw new OtherLinesError(invoiceId, difference, money)
 }
 
 function adjustedInvoices(value: unknown): readonly AdjustedInvoice[] {

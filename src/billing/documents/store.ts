@@ -20,16 +20,16 @@ export interface DocumentStore {
   open(name: DocumentName): Promise<FileHandle | null>
   /**
    * Completely or not at all; replaces a file of the name. `make` fills the file of the path that
-   * it gets, and its errors are passed on. Throws `DocumentStoreError`.
+   * it gets; its result and errors are passed on. Throws `DocumentStoreError`.
    */
-  write(name: DocumentName, make: MakeFile): Promise<void>
+  write<T>(name: DocumentName, make: MakeFile<T>): Promise<T>
   /** Also succeeds if the document does not exist. Throws `DocumentStoreError`. */
   remove(name: DocumentName): Promise<void>
   /** The path of the file, whether it exists or not. */
   pathOf(name: DocumentName): string
 }
 
-type MakeFile = (path: string) => Promise<void>
+type MakeFile<T> = (path: string) => Promise<T>
 
 /** Folders below a cycle, so that none has too many files. */
 const FOLDERS_PER_CYCLE = 1000
@@ -52,8 +52,9 @@ export function createFolderStore(folder: string): DocumentStore {
       try {
         await storing('written', path, () => mkdir(dirname(path), { recursive: true, mode: 0o700 }))
         await storing('written', draft, () => createEmpty(draft))
-        await make(draft)
+        const made = await make(draft)
         await storing('written', path, () => rename(draft, path))
+        return made
       } catch (error) {
         await rm(draft, { force: true }).catch(() => undefined)
         throw error
@@ -73,7 +74,7 @@ async function createEmpty(path: string): Promise<void> {
 }
 
 /** A file that exists until it is closed. Rejects with errors of `make`. */
-export async function temporaryFile(make: MakeFile): Promise<FileHandle> {
+export async function temporaryFile(make: MakeFile<unknown>): Promise<FileHandle> {
   const folder = await mkdtemp(join(tmpdir(), 'tollgate-document-'))
   try {
     const path = join(folder, 'document')

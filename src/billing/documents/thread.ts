@@ -2,6 +2,7 @@
 import { workerData } from 'node:worker_threads'
 import { openCatalog } from '../../catalog/connection.ts'
 import { CatalogUnavailableError, SlowReadError } from '../../catalog/errors.ts'
+import { packedInvoice } from '../../catalog/records/invoice-document.ts'
 import type { Config } from '../../config/schema.ts'
 import { CustomerSystemError } from '../../external/customers/errors.ts'
 import { type ClockOffset, clockWith } from '../../runtime/clock.ts'
@@ -12,7 +13,7 @@ import { expectedSource } from '../run/expected.ts'
 import { createAccounts } from '../run/open-accounts.ts'
 import { AccountInputError } from '../run/read-accounts.ts'
 import type { DocumentFormat, DocumentSubject, MakeDocument } from './documents.ts'
-import { EInvoiceError } from './errors.ts'
+import { EInvoiceError, NothingToInvoiceError } from './errors.ts'
 import { documentMaker } from './make.ts'
 
 export interface DocumentThreadData {
@@ -27,8 +28,11 @@ export interface DocumentThreadTask {
   readonly path: string
 }
 
+/** The expected invoice, null for a stored one. */
+export type DocumentResult = { readonly expected: Uint8Array | null } | DocumentFailure
+
 export interface DocumentFailure {
-  readonly kind: 'outage' | 'e-invoice' | 'refused' | CustomerSystemError['kind']
+  readonly kind: 'outage' | 'e-invoice' | 'nothing' | 'refused' | CustomerSystemError['kind']
   readonly message: string
 }
 
@@ -38,20 +42,20 @@ const CONNECTIONS_MAX = 2
 
 let opened: Promise<MakeDocument> | null = null
 
-/** Null once the file is complete. */
+/** Once the file is complete, or cannot be made. */
 export async function makeInThread({
   subject,
   format,
   path,
-}: DocumentThreadTask): Promise<DocumentFailure | null> {
+}: DocumentThreadTask): Promise<DocumentResult> {
   try {
     opened ??= open().catch((error: unknown) => {
       // MongoDB may be available for the next document.
       opened = null
       throw error
     })
-    await (await opened)(subject, format, path)
-    return null
+    const expected = await (await opened)(subject, format, path)
+    return { expected: expected === null ? null : packedInvoice(expected) }
   } catch (error) {
     const failure = failureOf(error)
     if (failure === null) throw error
@@ -82,6 +86,7 @@ function failureOf(error: unknown): DocumentFailure | null {
   if (error instanceof CatalogUnavailableError) return { kind: 'outage', message }
   if (error instanceof SlowReadError) return { kind: 'outage', message }
   if (error instanceof EInvoiceError) return { kind: 'e-invoice', message }
+  if (error instanceof NothingToInvoiceError) return { kind: 'nothing', message }
   const isRefused = [BillingError, CycleError, AccountInputError].some((of) => error instanceof of)
   return isRefused ? { kind: 'refused', message } : null
 }

@@ -20,6 +20,7 @@ import {
   postingOf,
 } from '../books/journal.ts'
 import { type BooksWriter, loadBooks, saveBooks } from '../books/store-books.ts'
+import { currencyDigits, moneyFormat } from '../currency.ts'
 import { BillingError } from '../errors.ts'
 
 /** A part of an earlier invoice that a credit note takes back; positive, after tax. */
@@ -34,8 +35,6 @@ export interface InvoiceBill extends InvoiceParts {
   readonly billrunKey: string
   /** After tax, rounded to the smallest unit; negative if it is owed to the customer. */
   readonly due: Exact
-  /** Decimals of the currency's smallest unit; 2 if absent. */
-  readonly currencyDigits?: number
   /** Time of the bill; of the operation if absent. */
   readonly urt?: Date
   readonly dueDate: Date
@@ -50,8 +49,11 @@ export interface InvoiceBill extends InvoiceParts {
 /** Adds the bill of an invoice and covers it by credit of the account. Pure. */
 export function addInvoiceBill(books: AccountBooks, invoice: InvoiceBill): Bill {
   const { aid, invoiceId, billrunKey, due, urt, dueDate, notBefore, fields } = invoice
-  if (!rounded(due, invoice.currencyDigits ?? 2).equals(due) || due.abs().greaterThan(AMOUNT_MAX)) {
-    throw new BillingError(`invoice ${invoiceId}: ${due} is not an amount of the currency`)
+  const { currencyCode } = books
+  const isWhole = rounded(due, currencyDigits(currencyCode)).equals(due)
+  if (!isWhole || due.abs().greaterThan(AMOUNT_MAX)) {
+    const money = moneyFormat(currencyCode)
+    throw new BillingError(`invoice ${invoiceId}: ${money(due)} is not an amount of the currency`)
   }
   const common: BillFields = {
     ...fields,

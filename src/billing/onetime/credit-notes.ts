@@ -4,6 +4,7 @@ import type { ClientSession } from '../../catalog/collections.ts'
 import type { Catalog } from '../../catalog/connection.ts'
 import { Exact, exactAmount } from '../../catalog/records/exact-amount.ts'
 import { moneyText, ZERO } from '../amount.ts'
+import { currencyDigits, moneyFormat } from '../currency.ts'
 import { BillingError } from '../errors.ts'
 import type { Adjustment } from '../invoices/invoice-bill.ts'
 
@@ -16,7 +17,7 @@ export interface WantedAdjustment {
 /**
  * The parts of the note that its invoices take. `total`: of the note, positive. The last note of
  * an invoice may exceed the rest by `tolerance`, the rounding of its taxes, and takes the rest.
- * `currencyDigits`: decimals of amounts in errors. Rejects with `BillingError`.
+ * `currencyCode`: of amounts in errors. Rejects with `BillingError`.
  */
 export async function adjustmentsOf(
   catalog: Catalog,
@@ -25,7 +26,7 @@ export async function adjustmentsOf(
   wanted: readonly WantedAdjustment[],
   total: Exact,
   tolerance: Exact,
-  currencyDigits: number,
+  currencyCode: number,
 ): Promise<Adjustment[]> {
   const left = await leftOf(
     catalog,
@@ -33,7 +34,7 @@ export async function adjustmentsOf(
     aid,
     wanted.map(({ invoiceId }) => invoiceId),
   )
-  return allotted(wanted, left, total, tolerance, currencyDigits)
+  return allotted(wanted, left, total, tolerance, currencyCode)
 }
 
 /** Pure. Throws `BillingError`. */
@@ -42,7 +43,7 @@ export function allotted(
   leftOfInvoices: ReadonlyMap<number, Exact>,
   total: Exact,
   tolerance: Exact,
-  currencyDigits: number,
+  currencyCode: number,
 ): Adjustment[] {
   let open = new Exact(total)
   const adjusted = wanted.map(({ invoiceId, amount: given }) => {
@@ -53,7 +54,9 @@ export function allotted(
       throw new BillingError(`adjusts: the amount for invoice ${invoiceId} must be above 0`)
     }
     if (amount.minus(most).greaterThan(tolerance) || most.isZero()) {
-      const [left, asked] = [most, amount].map((each) => moneyText(each, currencyDigits))
+      const digits = currencyDigits(currencyCode)
+      const text = (each: Exact) => moneyFormat(currencyCode)(moneyText(each, digits))
+      const [left, asked] = [most, amount].map(text)
       throw new BillingError(`adjusts: invoice ${invoiceId} has ${left} left, less than ${asked}`)
     }
     open = open.minus(amount)

@@ -119,7 +119,6 @@ export async function storeOneTime(
     aid,
     invoiceId,
     billrunKey: key,
-    currencyDigits: currencyDigits(currencyCode),
     urt: new Date(atMs),
     ...dates,
     adjusts,
@@ -167,9 +166,9 @@ async function adjustmentsFor(
     throw new BillingError('adjusts: the total of a credit note must be negative')
   }
   // Each line may be rounded by less than the smallest unit.
-  const digits = currencyDigits(config.rating.currencyCode)
-  const tolerance = new Exact(10).pow(-digits).times(lines.length)
-  return adjustmentsOf(catalog, session, aid, adjusts, due.negated(), tolerance, digits)
+  const { currencyCode } = config.rating
+  const tolerance = new Exact(10).pow(-currencyDigits(currencyCode)).times(lines.length)
+  return adjustmentsOf(catalog, session, aid, adjusts, due.negated(), tolerance, currencyCode)
 }
 
 /** The last note of an invoice takes what is left, whatever its own rounding. */

@@ -2,6 +2,7 @@
 import type { Exact } from '../../catalog/records/exact-amount.ts'
 import type { Fields } from '../../domain/fields.ts'
 import { amountFrom, rounded } from '../amount.ts'
+import type { MoneyFormat } from '../currency.ts'
 import { BillingError } from '../errors.ts'
 import { type LinkWish, linkWishes } from './link-wishes.ts'
 import { type PaymentMethod, requireFields } from './methods.ts'
@@ -32,6 +33,8 @@ export interface PaymentRules {
   readonly switchLinks?: boolean
   /** Decimals of the currency's smallest unit. */
   readonly digits: number
+  /** Amounts in errors. */
+  readonly money: MoneyFormat
   /** Null if it is not a date. */
   dateOf(value: unknown): Date | null
 }
@@ -76,7 +79,7 @@ export function paymentOrder(
   if (typeof source !== 'string' || ![...SOURCES, ...rules.sources].includes(source)) {
     throw new BillingError(
       `Undefined payment source: ${textOf(source)}, for account id: ${aid}, ` +
-        `amount: ${amount}. This payment wasn't saved.`,
+        `amount: ${rules.money(amount)}. This payment wasn't saved.`,
     )
   }
   const [links, others] = dir === 'fc' ? ['pays', 'paid_by'] : ['paid_by', 'pays']

@@ -12,6 +12,7 @@ import {
   openAmount,
 } from '../books/bill.ts'
 import { paymentPosting } from '../books/journal.ts'
+import { moneyFormat } from '../currency.ts'
 import { BillingError } from '../errors.ts'
 import { linkWished } from './link-wishes.ts'
 import type { PaymentOrder } from './payment-order.ts'
@@ -55,12 +56,14 @@ function billOfOrder(books: AccountBooks, order: PaymentOrder, txid: string): Bi
 }
 
 /** A write-off closes bills; it is no money that could be used later. */
-function refuseWrittenOffRest({ aid }: AccountBooks, bill: Bill): void {
+function refuseWrittenOffRest({ aid, currencyCode }: AccountBooks, bill: Bill): void {
   if (bill.fields.method !== 'write_off') return
   const rest = openAmount(bill)
   if (rest.isZero()) return
   const what = bill.due.lessThan(0) ? 'debt' : 'credit'
+  const money = moneyFormat(currencyCode)
   throw new BillingError(
-    `Method write_off: amount ${bill.amount} is bigger than the open ${what} of account ${aid}`,
+    `Method write_off: amount ${money(bill.amount)} is bigger than the open ${what} ` +
+      `of account ${aid}`,
   )
 }

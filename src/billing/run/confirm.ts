@@ -1,18 +1,18 @@
 /** Confirms invoices: they become bills, are sent to the customer, and are not changed any more. */
-import { setTimeout as pause } from 'node:timers/promises'
 import { type Actor, plainActor } from '../../catalog/actor.ts'
 import type { ClientSession, Filter, WithId } from '../../catalog/collections.ts'
 import type { Catalog } from '../../catalog/connection.ts'
 import type { BillDocument, BillrunDocument } from '../../catalog/entities/bill.ts'
 import { CatalogUnavailableError, EntityConflictError } from '../../catalog/errors.ts'
+import { repeated } from '../../catalog/patience.ts'
 import type { InvoiceDocument } from '../../catalog/records/invoice-document.ts'
+import { repeatingReads } from '../../catalog/repeating-reads.ts'
 import { type BillrunSettings, billrunSettingsOf } from '../../catalog/settings/billrun-settings.ts'
 import { readCategory } from '../../catalog/settings/stored-config.ts'
 import type { OutboxDocument } from '../../catalog/transactions/outbox-document.ts'
 import type { Config } from '../../config/schema.ts'
 import type { Logger } from '../../runtime/log.ts'
 import type { BooksWriter } from '../books/store-books.ts'
-import { currencyDigits } from '../currency.ts'
 import type { Documents } from '../documents/documents.ts'
 import { storeInvoiceBill } from '../invoices/invoice-bill.ts'
 import { dueDatesOf } from './due-dates.ts'
@@ -54,7 +54,6 @@ export interface ConfirmResult extends ConfirmCounts {
 const BATCH = 20
 /** Refusals that a result lists. */
 const REFUSED_MAX = 1_000
-const RETRY_MS = 1_000
 
 export type Open = WithId<BillrunDocument> & InvoiceDocument & { invoice_id: number }
 
@@ -84,11 +83,11 @@ export async function confirmInvoices(
   signal?: AbortSignal,
   onBatch: (counts: ConfirmCounts & { refused: number }) => Promise<void> = async () => undefined,
 ): Promise<ConfirmResult> {
-  const { catalog } = deps
+  const catalog = repeatingReads(deps.catalog)
   const { value } = await readCategory(catalog, 'billrun')
-  const parked = await readParked(deps, { run: cycle.id, state: 'parked' })
+  const parked = await readParked({ catalog }, { run: cycle.id, state: 'parked' })
   const settings = billrunSettingsOf(value)
-  const run = await readRun(deps, cycle.id)
+  const run = await readRun({ ...deps, catalog }, cycle.id)
   const batches = new Batches(deps, {
     settings,
     generatePdf: generatePdf ?? run?.generate_pdf ?? settings.generatePdf,
@@ -135,6 +134,8 @@ interface Rules {
   readonly actor: Actor
 }
 
+const NONE: ReadonlyMap<string, Outcome> = new Map()
+
 type Outcome = 'confirmed' | 'not_for_bill' | 'gone' | { readonly refused: string }
 
 class Batches {
@@ -177,36 +178,70 @@ class Batches {
   }
 
   async #commit(batch: readonly Open[]): Promise<Map<Open, Outcome>> {
-    const { catalog, clock, config } = this.#deps
-    const { currencyCode } = config.rating
-    const done = await repeated(() =>
-      catalog.transaction('confirm invoices', async (session) => {
-        const outcomes = new Map<Open, Outcome>()
-        const mails: OutboxDocument[] = []
-        const unchanged = await unchangedAccounts(catalog, session, this.#rules.cycle, batch)
-        const settled: SettledLine[] = []
-        for (const invoice of batch) {
-          const reason = this.#refusal(invoice, unchanged)
-          if (reason !== null) outcomes.set(invoice, { refused: reason })
-          else {
-            const writer = { catalog, session, currencyCode, nowMs: clock.nowMs() }
-            const outcome = await this.#bill(writer, session, invoice)
-            if (outcome === 'confirmed')
-              mails.push(...enqueueMail(this.#deps.config, session, invoice))
-            if (outcome !== 'gone') settled.push(...(unchanged.get(invoice.aid) ?? []))
-            outcomes.set(invoice, outcome)
-          }
-        }
-        await settleLines(catalog, session, settled)
-        return { outcomes, mails }
-      }),
-    )
+    const { catalog, clock } = this.#deps
+    const nowMs = clock.nowMs()
+    let attempts = 0
+    const attempt = () => {
+      attempts += 1
+      return catalog.transaction('confirm invoices', async (session) => {
+        // An attempt without an answer may have been committed.
+        const before = attempts === 1 ? NONE : await this.#confirmedAt(session, batch, nowMs)
+        return this.#decide(session, batch, nowMs, before)
+      })
+    }
+    const done = await repeated(attempt, catalog.patience, isOfStore)
     const isConfirmed = (each: Open) => typeof done.outcomes.get(each) === 'string'
     // An e-mail then has the file that is kept.
     await writeFiles(this.#deps, batch.filter(isConfirmed), this.#rules.generatePdf)
     if (this.#isMailSlow) await catalog.dispatcher.release(done.mails)
     else this.#isMailSlow = !(await sendMails(this.#deps, done.mails))
     return done.outcomes
+  }
+
+  /** All in the transaction of the session; `before`: those that are confirmed already. */
+  async #decide(
+    session: ClientSession,
+    batch: readonly Open[],
+    nowMs: number,
+    before: ReadonlyMap<string, Outcome>,
+  ): Promise<{ outcomes: Map<Open, Outcome>; mails: OutboxDocument[] }> {
+    const { catalog, config } = this.#deps
+    const outcomes = new Map<Open, Outcome>()
+    const mails: OutboxDocument[] = []
+    const unchanged = await unchangedAccounts(catalog, session, this.#rules.cycle, batch)
+    const settled: SettledLine[] = []
+    const writer = { catalog, session, currencyCode: config.rating.currencyCode, nowMs }
+    for (const invoice of batch) {
+      const earlier = before.get(String(invoice._id))
+      const reason = earlier === undefined ? this.#refusal(invoice, unchanged) : null
+      if (earlier !== undefined) outcomes.set(invoice, earlier)
+      else if (reason !== null) outcomes.set(invoice, { refused: reason })
+      else {
+        const outcome = await this.#bill(writer, session, invoice)
+        if (outcome === 'confirmed') mails.push(...enqueueMail(config, session, invoice))
+        if (outcome !== 'gone') settled.push(...(unchanged.get(invoice.aid) ?? []))
+        outcomes.set(invoice, outcome)
+      }
+    }
+    await settleLines(catalog, session, settled)
+    return { outcomes, mails }
+  }
+
+  /** The invoices of the batch that were confirmed at this time, by id. */
+  async #confirmedAt(
+    session: ClientSession,
+    batch: readonly Open[],
+    nowMs: number,
+  ): Promise<ReadonlyMap<string, Outcome>> {
+    const { catalog } = this.#deps
+    const _id = { $in: batch.map((each) => each._id) }
+    const filter = { _id, confirmation_time: new Date(nowMs) } as Filter<BillrunDocument>
+    const found = await catalog.run('read confirmed invoices', () =>
+      catalog.billrun.find(filter, { session, projection: { billed: 1 } }).toArray(),
+    )
+    return new Map(
+      found.map((each) => [String(each._id), each['billed'] === 1 ? 'confirmed' : 'not_for_bill']),
+    )
   }
 
   #refusal(invoice: Open, unchanged: ReadonlyMap<number, unknown>): string | null {
@@ -220,7 +255,7 @@ class Batches {
     session: ClientSession,
     invoice: Open,
   ): Promise<Outcome> {
-    const { catalog, nowMs, currencyCode } = writer
+    const { catalog, nowMs } = writer
     const isForBill = invoice['allow_bill'] !== 0
     const confirmed = new Date(nowMs)
     const { timeZone: zone } = this.#deps.config.rating
@@ -249,7 +284,6 @@ class Batches {
         aid: invoice.aid,
         invoiceId: invoice.invoice_id,
         billrunKey: invoice.billrun_key,
-        currencyDigits: currencyDigits(currencyCode),
         ...due,
         fields: billFieldsOf(invoice),
       },
@@ -272,15 +306,4 @@ export function billFieldsOf({
 
 function isOfStore(error: unknown): boolean {
   return error instanceof CatalogUnavailableError || error instanceof EntityConflictError
-}
-
-/** Lost to other processes: nothing was written. */
-async function repeated<T>(act: () => Promise<T>): Promise<T> {
-  try {
-    return await act()
-  } catch (error) {
-    if (!(error instanceof EntityConflictError)) throw error
-    await pause(RETRY_MS)
-    return act()
-  }
 }

@@ -4,9 +4,9 @@ import { billrunSettingsOf } from '../../catalog/settings/billrun-settings.ts'
 import { readCategory } from '../../catalog/settings/stored-config.ts'
 import type { Fields } from '../../domain/fields.ts'
 import type { AccountInvoice } from '../cycle/compute.ts'
+import { NothingToInvoiceError } from '../documents/errors.ts'
+import type { ExpectedSource } from '../documents/make.ts'
 import { invoiceSource, SourceLines } from '../documents/read-invoice.ts'
-import type { InvoiceSource } from '../documents/source.ts'
-import { BillingError } from '../errors.ts'
 import type { OpenAccounts } from './account-source.ts'
 import { dueDatesOf } from './due-dates.ts'
 import { type Expectation, NO_NUMBER } from './expectation.ts'
@@ -50,17 +50,17 @@ export async function expectedInvoice(
 }
 
 /**
- * The source of documents of an expected invoice. Rejects as `expectedInvoice`, and with
- * `BillingError` without anything to invoice.
+ * An expected invoice, and the source of its documents. Rejects as `expectedInvoice`, and with
+ * `NothingToInvoiceError`.
  */
 export async function expectedSource(
   deps: ExpectedDeps,
   compute: ComputeAccount,
   wanted: Expectation,
-): Promise<InvoiceSource> {
+): Promise<ExpectedSource> {
   const { catalog, config } = deps
   const expected = await expectedInvoice(deps, compute, wanted)
-  if (expected === null) throw new BillingError('There is nothing to invoice')
+  if (expected === null) throw new NothingToInvoiceError()
   const { invoice, lines, others } = expected
   const { currencyCode, timeZone } = config.rating
   const [{ value: settings }, { value }] = await Promise.all([
@@ -72,5 +72,5 @@ export async function expectedSource(
   const all = new SourceLines()
     .add(lines as unknown as readonly Fields[])
     .add(others as unknown as readonly Fields[])
-  return invoiceSource(document, all, { settings, currencyCode, timeZone })
+  return { invoice, source: invoiceSource(document, all, { settings, currencyCode, timeZone }) }
 }

@@ -16,7 +16,7 @@ import type { Config } from '../../config/schema.ts'
 import { isMailbox } from '../../domain/email.ts'
 import { sendMail } from '../../external/mail.ts'
 import { moneyText } from '../amount.ts'
-import { currencyDigits, currencyName } from '../currency.ts'
+import { currencyDigits, moneyFormat } from '../currency.ts'
 import type { DocumentFile, Documents } from '../documents/documents.ts'
 import { isoDate } from '../documents/format.ts'
 import { BillingError } from '../errors.ts'
@@ -157,10 +157,9 @@ function textOf(
   const day = (date: Date | undefined) => (date === undefined ? '' : isoDate(date, timeZone))
   const due = exactAmount(invoice.totals.after_vat_rounded)
   const amount = moneyText(due, currencyDigits(currencyCode))
-  const currency = currencyName(currencyCode)
   return [
     `Invoice ${invoiceId} of ${day(invoice.invoice_date)}`,
-    `Amount: ${currency === null ? amount : `${amount} ${currency}`}`,
+    `Amount: ${moneyFormat(currencyCode)(amount)}`,
     ...(due.isNegative() ? [] : [`Due: ${day(invoice.due_date)}`]),
     '',
   ].join('\n')

@@ -4,6 +4,7 @@ import { CatalogUnavailableError, EntityConflictError } from '../../catalog/erro
 import type { CycleCounts, CyclePageDocument } from '../../catalog/records/cycle-documents.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import type { Logger } from '../../runtime/log.ts'
+import { currencyDigits } from '../currency.ts'
 import type { AccountCycle, AccountInvoice } from '../cycle/compute.ts'
 import { withBalance } from '../cycle/invoice.ts'
 import { createDocuments } from '../documents/documents.ts'
@@ -114,10 +115,10 @@ export function computeOne(
   if (result === null) return null
   const preponed = new Set(result.prepone)
   const moved = input.laterInstallments.filter(({ stamp }) => preponed.has(stamp))
-  const { currencyDigits } = input.settings
+  const digits = currencyDigits(input.settings.currencyCode)
   const document = result.invoice
   const invoice =
-    balance === undefined ? document : withBalance(document, balance, { currencyDigits })
+    balance === undefined ? document : withBalance(document, balance, { currencyDigits: digits })
   const digest = { input: inputDigest(lines, moved) }
   return { ...result, invoice: { ...invoice, ...digest } }
 }

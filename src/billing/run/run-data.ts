@@ -6,7 +6,6 @@ import { type BillrunSettings, billrunSettingsOf } from '../../catalog/settings/
 import { readCategory } from '../../catalog/settings/stored-config.ts'
 import type { Config } from '../../config/schema.ts'
 import { FieldError, type Fields, isObject } from '../../domain/fields.ts'
-import { currencyDigits } from '../currency.ts'
 import type { CycleCatalogue, CycleSettings, StoredRevision } from '../cycle/compute.ts'
 import { recurrenceOf } from '../cycle-key.ts'
 
@@ -72,7 +71,7 @@ export function settingsOf(
   const { calendarMonthFractions, chargeIncludedServices, reconcileRequiresPreviousRun } = billrun
   const { fullFraction, billableNextCycle, correctTax, generateZeroRefunds } = billrun
   return {
-    currencyDigits: currencyDigits(rating.currencyCode),
+    currencyCode: rating.currencyCode,
     calendarMonthFractions,
     chargeIncludedServices,
     reconcileRequiresPreviousRun,

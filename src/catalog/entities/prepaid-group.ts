@@ -106,14 +106,14 @@ function checkInclude(entry: Fields, path: string): void {
 
 function checkEntryAmount(entry: Fields, path: string): void {
   const given = AMOUNTS.filter((amount) => !isUnset(entry[amount]))
-  const [amount, second] = given
-  if (amount === undefined) {
+  const [first, second] = given
+  if (first === undefined) {
     throw new FieldError(path, `must have an amount: one of ${AMOUNTS.join(', ')}`)
   }
   if (second !== undefined) {
-    throw new FieldError(`${path}.${second}`, `must not be combined with ${amount}`)
+    throw new FieldError(`${path}.${second}`, `must not be combined with ${first}`)
   }
-  checkAmount(entry[amount], `${path}.${amount}`)
+  checkAmount(entry[first], `${path}.${first}`)
 }
 
 function checkPeriod({ duration, unit }: Fields, path: string): void {

@@ -15,6 +15,9 @@ import {
   wholeAt,
 } from '../../domain/fields.ts'
 import { parseInstant } from '../../domain/time.ts'
+import { roundingAt } from '../compile/rounding.ts'
+import type { CycleRounding } from './cycle-line.ts'
+import { Exact } from './exact-amount.ts'
 
 /** Kept of an imported line; its other fields are ignored. */
 export interface ImportedLine {
@@ -29,6 +32,7 @@ export interface ImportedLine {
 }
 
 const DECIMAL = /^-?\d{1,15}(\.\d{1,20})?$/
+const AMOUNT_DIGITS = 20
 const TEXTS = ['name', 'plan', 'key', 'description', 'arate_key', 'eligible_line', 'discount_type']
 const DATES = ['start', 'end', 'discount_start', 'discount_end', 'urt']
 const OPERATIONS = ['charge', 'refund']
@@ -44,7 +48,6 @@ export function importedLine(given: unknown, zone: string): ImportedLine {
     sid: wholeAt(plain(line['sid'] ?? 0), 'sid', 0),
     billrun: keyAt(line['billrun'], 'billrun'),
     aprice: Number(amount),
-    charge_amount: amount,
     is_upfront: flagAt(line['is_upfront'], 'is_upfront'),
     charge_op: isUnset(line['charge_op']) ? 'charge' : line['charge_op'],
   }
@@ -66,6 +69,10 @@ export function importedLine(given: unknown, zone: string): ImportedLine {
   if (tier !== null) kept['cycle'] = tier
   const taxes = taxesOf(line['tax_data'])
   if (taxes !== null) kept['tax_data'] = { taxes }
+  const rounding = roundingOf(line['rounding_rules'], amount)
+  if (rounding !== null) kept['rounding_rules'] = rounding
+  const unrounded = unroundedOf(line['before_rounding'], rounding) ?? amount
+  kept['charge_amount'] = withoutTaxes(unrounded, taxes ?? [])
   checkNamed(kept)
   checkPeriod(kept)
   const stamp = isUnset(line['stamp']) ? stampOf(kept) : textAt(line['stamp'], 'stamp')
@@ -125,6 +132,52 @@ function taxesOf(value: unknown): Fields[] | null {
       }),
     }
   })
+}
+
+/**
+ * The rounding of a line by its absolute amount; other systems round the signed number, and have
+ * the rules for that. Null if it is not known.
+ */
+function roundingOf(
+  value: unknown,
+  amount: string,
+): CycleRounding | { rounding_type: 'None' } | null {
+  if (isUnset(value)) return null
+  const given = objectAt(value, 'rounding_rules')
+  const rules = roundingAt(
+    { ...given, rounding_decimals: plain(given['rounding_decimals']) },
+    'rounding_rules',
+  )
+  if (rules === null) return { rounding_type: 'None' }
+  const { mode, decimals, stage } = rules
+  const mirrored = { up: 'down', down: 'up', nearest: 'nearest' } as const
+  return {
+    rounding_type: amount.startsWith('-') ? mirrored[mode] : mode,
+    rounding_decimals: decimals,
+    rounding_stage: stage,
+  }
+}
+
+/**
+ * The amount before rounding, null without one. A price that was scaled to a rounded final charge
+ * is not exact: to round its charge again may give another one.
+ */
+function unroundedOf(
+  value: unknown,
+  rounding: CycleRounding | { rounding_type: 'None' } | null,
+): string | null {
+  const { aprice } = isUnset(value) ? {} : objectAt(value, 'before_rounding')
+  const isNeeded =
+    rounding !== null && 'rounding_stage' in rounding && rounding.rounding_stage === 'after_tax'
+  return isUnset(aprice) && !isNeeded ? null : decimalAt(aprice, 'before_rounding.aprice')
+}
+
+/** The amount before taxes: `aprice` includes embedded ones. */
+function withoutTaxes(amount: string, taxes: readonly Fields[]): string {
+  const embedded = taxes.filter((tax) => 'embedded_amount' in tax)
+  if (embedded.length === 0) return amount
+  const rate = embedded.reduce((sum, { tax }) => sum.plus(Number(tax)), new Exact(1))
+  return new Exact(amount).div(rate).toDecimalPlaces(AMOUNT_DIGITS).toString()
 }
 
 /** Numbers as `mongoexport` writes them, such as `{ "$numberLong": "5" }`. */

@@ -1,4 +1,5 @@
 /** Invoices of accounts (collection `billrun`). Amounts are decimal; `exact` has them as text. */
+import { BSON } from 'mongodb'
 
 /** Amounts before tax, after tax, and before tax of the taxed lines. */
 export interface AmountsDocument {
@@ -109,4 +110,14 @@ export interface InvoiceDocument {
   seller?: Record<string, unknown>
   /** Taxes of the lines, by key. */
   tax_rules: Record<string, { description: string; type: string; tax: number; embed_tax: boolean }>
+}
+
+/** For another thread: values of BSON, as customers have them, would lose their class. */
+export function packedInvoice(invoice: InvoiceDocument): Uint8Array {
+  const size = { minInternalBufferSize: BSON.calculateObjectSize(invoice) }
+  return BSON.serialize(invoice, { ...size, ignoreUndefined: true })
+}
+
+export function unpackedInvoice(bytes: Uint8Array): InvoiceDocument {
+  return BSON.deserialize(bytes) as InvoiceDocument
 }

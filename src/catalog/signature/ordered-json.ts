@@ -64,15 +64,21 @@ class Reader {
     this.#peek()
     const from = this.#at
     this.#at += 1
-    while (this.#json[this.#at] !== '"') this.#at += this.#json[this.#at] === '\\' ? 2 : 1
+    let isPlain = true
+    for (let code = this.#code(); code !== QUOTE; code = this.#code()) {
+      if (code === BACKSLASH) isPlain = false
+      this.#at += code === BACKSLASH ? 2 : 1
+    }
     this.#at += 1
+    if (isPlain) return this.#json.slice(from + 1, this.#at - 1)
     return JSON.parse(this.#json.slice(from, this.#at))
   }
 
   #literal(): unknown {
     const from = this.#at
-    while (this.#at < this.#json.length && !ENDS.has(this.#json[this.#at] ?? '')) this.#at += 1
+    while (this.#at < this.#json.length && !isEnd(this.#code())) this.#at += 1
     const word = this.#json.slice(from, this.#at)
+    if (word.length <= EXACT_LENGTH && /^[1-9]\d*$/.test(word)) return Number(word)
     const value: unknown = JSON.parse(word)
     if (typeof value !== 'number' || Number.isSafeInteger(value) || !/^-?\d+$/.test(word)) {
       return value
@@ -83,10 +89,27 @@ class Reader {
 
   /** Skips whitespace and returns the next character. */
   #peek(): string {
-    while (BLANKS.has(this.#json[this.#at] ?? '')) this.#at += 1
+    while (isBlank(this.#code())) this.#at += 1
     return this.#json[this.#at] ?? ''
+  }
+
+  /** NaN behind the end. */
+  #code(): number {
+    return this.#json.charCodeAt(this.#at)
   }
 }
 
-const BLANKS: ReadonlySet<string> = new Set([' ', '\t', '\n', '\r'])
-const ENDS: ReadonlySet<string> = new Set([...BLANKS, ',', ']', '}'])
+/** Integers of so many digits are exact. */
+const EXACT_LENGTH = 15
+const codeOf = (character: string) => character.charCodeAt(0)
+const [QUOTE, BACKSLASH, COMMA] = [codeOf('"'), codeOf('\\'), codeOf(',')]
+const [BLANK, TAB, LINE, RETURN] = [codeOf(' '), codeOf('\t'), codeOf('\n'), codeOf('\r')]
+const [LIST_END, OBJECT_END] = [codeOf(']'), codeOf('}')]
+
+function isBlank(code: number): boolean {
+  return code === BLANK || code === TAB || code === LINE || code === RETURN
+}
+
+function isEnd(code: number): boolean {
+  return code === COMMA || code === LIST_END || code === OBJECT_END || isBlank(code)
+}

@@ -70,6 +70,7 @@ const ZEROS_MAX = 3
 
 function numberText(value: number): string {
   if (!Number.isFinite(value)) return '0'
+  if (Number.isSafeInteger(value) && !Object.is(value, -0)) return String(value)
   const sign = value < 0 || Object.is(value, -0) ? '-' : ''
   // The shortest digits that identify the number.
   const [mantissa = '0', exponent = '0'] = Math.abs(value).toExponential().split('e')

@@ -1,6 +1,7 @@
 /** Checks the bills, their links and the balances of all accounts against the journal. */
 import {
   type BooksDifference,
+  booksDifferenceText,
   checkBooks,
   checkBooksAt,
   type RecordedBooks,
@@ -9,6 +10,7 @@ import { NO_TOTALS } from '../../billing/books/account-books.ts'
 import { billOf } from '../../billing/books/bill.ts'
 import { postingOf } from '../../billing/books/journal.ts'
 import { totalsOf } from '../../billing/books/store-books.ts'
+import type { MoneyFormat } from '../../billing/currency.ts'
 import type { Catalog } from '../../catalog/connection.ts'
 import { Unread } from './unread.ts'
 
@@ -116,13 +118,15 @@ async function readBooks(
   return { number: books.number, totals: totalsOf(books.totals) }
 }
 
-export function booksLines({ accounts, bills, postings, ...found }: BooksReport): string[] {
+export function booksLines(
+  { accounts, bills, postings, ...found }: BooksReport,
+  money: MoneyFormat,
+): string[] {
   const { differences, differencesLeftOut: left, moving, ok } = found
   return [
     `books: accounts ${accounts}, bills ${bills}, postings ${postings}`,
     ...differences.map(
-      ({ aid, subject, what, expected, found: value }) =>
-        `account ${aid}: ${subject}: ${what}: ${expected} expected, ${value} found`,
+      (difference) => `account ${difference.aid}: ${booksDifferenceText(difference, money)}`,
     ),
     ...(left > 0 ? [`and ${left} more`] : []),
     ...moving.map((aid) => `account ${aid}: kept changing, and its books were not checked`),

@@ -1,3 +1,7 @@
+import type { MoneyFormat } from '../../billing/currency.ts'
+import type { Bucket, OwnerState } from '../../domain/bucket.ts'
+import { decimalText } from '../../domain/money.ts'
+
 /** Two amounts that should be equal and are not. */
 export interface Difference {
   aid: number
@@ -9,11 +13,20 @@ export interface Difference {
   what: string
   expected: number | null
   found: number | null
+  /** The two are micros of money; absent for units and other values. */
+  isMoney?: true
 }
+
+/** The place of amounts in a bucket. */
+export function inBucket({ aid, sid }: OwnerState, { id, kind }: Bucket): DifferencePlace {
+  return { aid, sid, bucket: id, ...(kind !== 'units' && { isMoney: true }) }
+}
+
+type DifferencePlace = Pick<Difference, 'aid' | 'sid' | 'bucket' | 'isMoney'>
 
 /** Compares two amounts; null stands for a missing amount. */
 export function compare(
-  where: Pick<Difference, 'aid' | 'sid' | 'bucket'>,
+  where: DifferencePlace,
   what: string,
   expected: number | null,
   found: number | null,
@@ -21,8 +34,15 @@ export function compare(
   return expected === found ? [] : [{ ...where, what, expected, found }]
 }
 
-export function differenceText({ aid, sid, bucket, what, expected, found }: Difference): string {
+export function differenceText(
+  { aid, sid, bucket, what, expected, found, isMoney }: Difference,
+  money: MoneyFormat,
+): string {
   const owner = sid === 0 ? `account ${aid}` : `account ${aid}, subscriber ${sid}`
   const where = bucket === undefined ? owner : `${owner}, bucket ${bucket}`
-  return `${where}: ${what}: ${expected ?? 'nothing'} expected, ${found ?? 'nothing'} found`
+  const text = (value: number | null) => {
+    if (value === null) return 'nothing'
+    return isMoney ? money(decimalText(value)) : String(value)
+  }
+  return `${where}: ${what}: ${text(expected)} expected, ${text(found)} found`
 }

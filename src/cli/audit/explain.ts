@@ -1,6 +1,7 @@
 /**
  * Explains which sessions and lines cause an account's differences, and what a mend would change.
  */
+import type { MoneyFormat } from '../../billing/currency.ts'
 import type { BalanceLineDocument } from '../../catalog/records/documents.ts'
 import { amountsOfPayment, type RealtimeLineDocument } from '../../catalog/records/line-document.ts'
 import { decimalText } from '../../domain/money.ts'
@@ -18,19 +19,23 @@ export interface DifferenceCause {
   unsettled: string[]
 }
 
-export function explain(evidence: AccountEvidence, plan: AccountPlan): DifferenceCause {
+export function explain(
+  evidence: AccountEvidence,
+  plan: AccountPlan,
+  money: MoneyFormat,
+): DifferenceCause {
   const { aid, different, later, lost } = evidence
   return {
     aid,
     causes: [
-      ...different.map(differentText),
-      ...later.map(laterText),
-      ...unknownLines(evidence, plan).map(unknownText),
+      ...different.map((line) => differentText(line, money)),
+      ...later.map((line) => laterText(line, money)),
+      ...unknownLines(evidence, plan).map((line) => unknownText(line, money)),
       ...lost.map(lostText),
       ...plan.owners.flatMap(versionTexts),
-      ...plan.owners.flatMap(remainders(evidence)),
+      ...plan.owners.flatMap(remainders(evidence, money)),
     ],
-    mends: plan.owners.flatMap(mendTexts),
+    mends: plan.owners.flatMap((owner) => mendTexts(owner, money)),
     unsettled: plan.unsettled,
   }
 }
@@ -45,29 +50,32 @@ export function explanationLines({ aid, causes, mends, unsettled }: DifferenceCa
   ]
 }
 
-function differentText({ ledgerLine, recorded }: SegmentLine): string {
+function differentText({ ledgerLine, recorded }: SegmentLine, money: MoneyFormat): string {
   const { sessionId, stamp, sid, version, used, charged } = ledgerLine
   const where = `session ${sessionId} of subscriber ${sid}, line ${stamp}`
-  const has = `the ledger has version ${version} with ${usageText(used, charged)}`
+  const has = `the ledger has version ${version} with ${usageText(used, charged, money)}`
   if (recorded === null) return `${where}: not on record; ${has}`
   const { v, usagev, aprice_micros } = recorded
-  return `${where}: version ${v} on record has ${usageText(usagev, aprice_micros)}; ${has}`
+  return `${where}: version ${v} on record has ${usageText(usagev, aprice_micros, money)}; ${has}`
 }
 
-function usageText(units: number, micros: number): string {
-  return `${units} units for ${decimalText(micros)}`
+function usageText(units: number, micros: number, money: MoneyFormat): string {
+  return `${units} units for ${money(decimalText(micros))}`
 }
 
-function laterText({ recorded }: LaterLine): string {
+function laterText({ recorded }: LaterLine, money: MoneyFormat): string {
   const { session_id, sid, stamp, v, usagev, aprice_micros } = recorded
   return (
     `session ${session_id} of subscriber ${sid}, line ${stamp}: version ${v} on record has ` +
-    `${usageText(usagev, aprice_micros)}; the ledger has nothing of it`
+    `${usageText(usagev, aprice_micros, money)}; the ledger has nothing of it`
   )
 }
 
-function unknownText({ session_id, sid, stamp, usagev, aprice_micros }: RealtimeLineDocument) {
-  const what = usageText(usagev, aprice_micros)
+function unknownText(
+  { session_id, sid, stamp, usagev, aprice_micros }: RealtimeLineDocument,
+  money: MoneyFormat,
+) {
+  const what = usageText(usagev, aprice_micros, money)
   return (
     `session ${session_id} of subscriber ${sid}, line ${stamp}: ${what} on record; ` +
     'the ledger does not know the session'
@@ -118,11 +126,11 @@ function versionTexts({ owner, after }: OwnerPlan): string[] {
 }
 
 /** Differences that none of the listed lines and operations explains. */
-function remainders({ different, later, unknown, lost }: AccountEvidence) {
+function remainders({ different, later, unknown, lost }: AccountEvidence, money: MoneyFormat) {
   return ({ owner, buckets }: OwnerPlan): string[] =>
     buckets.flatMap(({ before, spentAhead, creditedAhead }) => {
       const of = `bucket ${before.id} of ${ownerText(owner.sid)}`
-      const format = (amount: number) => amountText(before.kind, Math.abs(amount))
+      const format = (amount: number) => amountText(before.kind, Math.abs(amount), money)
       const hasSpent = different.length + later.length + unknown.length > 0
       const isExplained = spentAhead > 0 && hasSpent
       return [
@@ -140,7 +148,7 @@ function sideOf(ahead: number): string {
   return ahead < 0 ? 'in the ledger, and not on record' : 'on record, and not in the ledger'
 }
 
-function mendTexts(plan: OwnerPlan): string[] {
+function mendTexts(plan: OwnerPlan, money: MoneyFormat): string[] {
   const { owner, buckets, debt, sessions, after } = plan
   const who = ownerText(owner.sid)
   const records = sessions.map(
@@ -148,17 +156,21 @@ function mendTexts(plan: OwnerPlan): string[] {
   )
   const owed = after.owed - owner.owed
   const texts = [
-    ...buckets.map((bucket) => bucketText(who, bucket)),
-    ...(owed > 0 ? [`${who}: debt ${decimalText(owed)} more`] : []),
-    ...(debt.repaid > 0 ? [`${who}: debt of ${decimalText(debt.repaid)} repaid`] : []),
+    ...buckets.map((bucket) => bucketText(who, bucket, money)),
+    ...(owed > 0 ? [`${who}: debt ${money(decimalText(owed))} more`] : []),
+    ...(debt.repaid > 0 ? [`${who}: debt of ${money(decimalText(debt.repaid))} repaid`] : []),
     ...records,
   ]
   return texts.length > 0 ? texts : [`records the balances of ${who} as the ledger has them`]
 }
 
-function bucketText(who: string, { before, after, unpaid }: BucketPlan): string {
+function bucketText(
+  who: string,
+  { before, after, unpaid }: BucketPlan,
+  money: MoneyFormat,
+): string {
   const { id, kind } = before
-  const format = (amount: number) => amountText(kind, amount)
+  const format = (amount: number) => amountText(kind, amount, money)
   const change = (name: 'credited' | 'spent' | 'free') =>
     before[name] === after[name]
       ? []

@@ -4,7 +4,7 @@
  */
 import type { OwnerSlot, OwnerState } from '../../domain/bucket.ts'
 import type { Session } from '../../domain/session.ts'
-import { compare, type Difference } from './difference.ts'
+import { compare, type Difference, inBucket } from './difference.ts'
 
 /** Units or micros reserved by sessions, by bucket id. */
 export type Holds = Map<number, number>
@@ -34,7 +34,7 @@ export function addHolds(
 export function checkConserved(owner: OwnerState): Difference[] {
   const { aid, sid, owed, repaid } = owner
   const found = owner.buckets.flatMap((bucket) => {
-    const where = { aid, sid, bucket: bucket.id }
+    const where = inBucket(owner, bucket)
     const { credited, spent, reserved, free, limit } = bucket
     return [
       ...compare(where, 'spent + reserved + free', credited, spent + reserved + free),
@@ -43,7 +43,7 @@ export function checkConserved(owner: OwnerState): Difference[] {
       ...(limit === 0 ? compare(where, 'free, not negative', Math.max(0, free), free) : []),
     ]
   })
-  const where = { aid, sid }
+  const where = { aid, sid, isMoney: true } as const
   return [
     ...found,
     ...compare(where, 'repaid, not negative', Math.max(0, repaid), repaid),
@@ -52,18 +52,20 @@ export function checkConserved(owner: OwnerState): Difference[] {
 }
 
 /** Compares the reserved amount of each bucket with the reservations of sessions. */
-export function checkHolds({ aid, sid, buckets }: OwnerState, holds: Holds): Difference[] {
+export function checkHolds(owner: OwnerState, holds: Holds): Difference[] {
+  const { aid, sid, buckets } = owner
   const known = new Set(buckets.map(({ id }) => id))
   const strays = [...holds].filter(([id]) => !known.has(id))
   return [
-    ...buckets.flatMap(({ id, reserved }) =>
-      compare(
-        { aid, sid, bucket: id },
+    ...buckets.flatMap((bucket) => {
+      const held = holds.get(bucket.id) ?? 0
+      return compare(
+        inBucket(owner, bucket),
         'reserved, as its sessions hold',
-        holds.get(id) ?? 0,
-        reserved,
-      ),
-    ),
+        held,
+        bucket.reserved,
+      )
+    }),
     ...strays.flatMap(([id, reservedAmount]) =>
       compare(
         { aid, sid, bucket: id },

@@ -2,6 +2,7 @@
 import { createHash } from 'node:crypto'
 import { performAudited } from '../../admin/balances/operation-audit.ts'
 import type { MendAudit } from '../../admin/follow-ups.ts'
+import type { MoneyFormat } from '../../billing/currency.ts'
 import { operationLineOf } from '../../catalog/records/recorded-values.ts'
 import type { OperationLine } from '../../domain/line.ts'
 import { type AccountMend, mendAccount } from '../../ledger/mend.ts'
@@ -14,6 +15,7 @@ import { type DifferenceCause, explain } from './explain.ts'
 import { type AccountPlan, type BucketPlan, type OwnerPlan, planMend } from './mend-plan.ts'
 
 export interface MendSettings {
+  money: MoneyFormat
   /** How long the ledger keeps an operation id, ms. */
   operationKeepMs: number
   nowMs: number
@@ -30,7 +32,7 @@ export async function explainAccount(
   settings: MendSettings,
 ): Promise<DifferenceCause | null> {
   const evidence = await evidenceOf(stores, account, settings)
-  return evidence === null ? null : explain(evidence, planMend(evidence))
+  return evidence === null ? null : explain(evidence, planMend(evidence), settings.money)
 }
 
 /**
@@ -48,7 +50,7 @@ export async function mend(
     const evidence = await evidenceOf(stores, account, settings)
     if (evidence === null) return 'unreadable'
     const plan = planMend(evidence)
-    if (attempt === 0) onPlan(explain(evidence, plan))
+    if (attempt === 0) onPlan(explain(evidence, plan, settings.money))
     if (plan.owners.length === 0) return 'nothing'
     const work = mendOf(evidence, plan, settings)
     const { aid, operationId, lines } = work
@@ -79,13 +81,14 @@ function evidenceOf(
 function mendOf(
   evidence: AccountEvidence,
   plan: AccountPlan,
-  { nowMs, operationKeepMs }: MendSettings,
+  { money, nowMs, operationKeepMs }: MendSettings,
 ): AccountMend {
   const { aid, lost } = evidence
   const states = plan.owners.map(({ owner, after }) => [owner, after])
   const digest = createHash('sha256').update(JSON.stringify(states)).digest('hex').slice(0, 16)
   const operationId = `mend-${digest}`
-  const additional = { mend: operationId, causes: explain(evidence, plan).causes.slice(0, 100) }
+  const { causes } = explain(evidence, plan, money)
+  const additional = { mend: operationId, causes: causes.slice(0, 100) }
   return {
     aid,
     operationId,

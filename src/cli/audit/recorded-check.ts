@@ -3,7 +3,7 @@ import { type BalanceDocument, projectedBuckets } from '../../catalog/records/ba
 import type { BucketSums, OwnerSums } from '../../catalog/records/line-sums.ts'
 import type { OwnerState } from '../../domain/bucket.ts'
 import { parseUsageTotal } from '../../domain/counters.ts'
-import { compare, type Difference } from './difference.ts'
+import { compare, type Difference, inBucket } from './difference.ts'
 
 /**
  * Compares credited and spent of each bucket, and the owner's debt, with the sums of the lines.
@@ -12,12 +12,14 @@ import { compare, type Difference } from './difference.ts'
 export function checkLines(owner: OwnerState, sums: OwnerSums): Difference[] {
   const { aid, sid } = owner
   const known = new Set(owner.buckets.map(({ id }) => id))
+  const ofDebt = { aid, sid, isMoney: true } as const
   const isDropped = (id: number, { isCounter }: BucketSums) => isCounter && id < owner.nextBucketId
   const strays = [...sums.buckets].filter(([id, said]) => !known.has(id) && !isDropped(id, said))
   return [
-    ...owner.buckets.flatMap(({ id, credited, spent, counter }) => {
+    ...owner.buckets.flatMap((bucket) => {
+      const { id, credited, spent, counter } = bucket
       if (parseUsageTotal(counter) !== null) return []
-      const where = { aid, sid, bucket: id }
+      const where = inBucket(owner, bucket)
       const said = sums.buckets.get(id)
       return [
         ...compare(where, 'spent, as its lines say', spent, said?.spent ?? 0),
@@ -32,8 +34,8 @@ export function checkLines(owner: OwnerState, sums: OwnerSums): Difference[] {
         spent,
       ),
     ),
-    ...compare({ aid, sid }, 'debt incurred, as its lines say', owner.owed, sums.owed),
-    ...compare({ aid, sid }, 'debt repaid, as its lines say', owner.repaid, sums.repaid),
+    ...compare(ofDebt, 'debt incurred, as its lines say', owner.owed, sums.owed),
+    ...compare(ofDebt, 'debt repaid, as its lines say', owner.repaid, sums.repaid),
   ]
 }
 
@@ -57,16 +59,21 @@ export function checkProjection(
     ...buckets.flatMap((bucket) => {
       const where = { aid, sid, bucket: bucket.id }
       const document = documents.get(bucket.id)
-      const same = (what: string, expected: number, found: number | undefined) =>
-        compare(where, `${what} in the projection`, expected, found ?? null)
+      const compared =
+        (at: Parameters<typeof compare>[0]) =>
+        (what: string, expected: number, found: number | undefined) =>
+          compare(at, `${what} in the projection`, expected, found ?? null)
+      const same = compared(inBucket(owner, bucket))
+      const sameDebt = compared({ ...where, isMoney: true })
+      const { version } = owner
       return [
-        ...((document?.v ?? 0) > owner.version ? same('version', owner.version, document?.v) : []),
+        ...((document?.v ?? 0) > version ? compared(where)('version', version, document?.v) : []),
         ...same('credited', bucket.credited, document?.credited),
         ...same('spent', bucket.spent, document?.spent),
         ...same('reserved', bucket.reserved, document?.reserved),
         ...same('free', bucket.free, document?.free),
-        ...same('debt incurred', owner.owed, document?.owner.owed_micros),
-        ...same('debt repaid', owner.repaid, document?.owner.repaid_micros),
+        ...sameDebt('debt incurred', owner.owed, document?.owner.owed_micros),
+        ...sameDebt('debt repaid', owner.repaid, document?.owner.repaid_micros),
       ]
     }),
     ...strays.flatMap(({ bucket_id, v }) =>

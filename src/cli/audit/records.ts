@@ -17,8 +17,7 @@ export async function auditRecords(shell: Shell, options: OptionValues): Promise
   const patience = patienceIn(shell, config)
   const report = await withCatalog(
     config,
-    (catalog) =>
-      verifyChain(repeatingReads(catalog, patience), { key, ...(expected && { expected }) }),
+    (catalog) => verifyChain(repeatingReads(catalog), { key, ...(expected && { expected }) }),
     patience,
   )
   if (options['json'] === true) shell.print(JSON.stringify(report))

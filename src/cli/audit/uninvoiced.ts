@@ -1,4 +1,5 @@
 /** Looks for usage and credits that no invoice has, and none will have. */
+import type { MoneyFormat } from '../../billing/currency.ts'
 import type { CustomerSource } from '../../billing/customer-lookup.ts'
 import { OtherLinesError } from '../../billing/documents/errors.ts'
 import { loadInvoiceSource } from '../../billing/documents/load-invoice.ts'
@@ -174,11 +175,14 @@ function add(report: UninvoicedReport, list: 'lost' | 'skipped', lines: Uninvoic
   else report.leftOut += 1
 }
 
-export function uninvoicedLines({ waiting, lost, skipped, leftOut }: UninvoicedReport): string[] {
+export function uninvoicedLines(
+  { waiting, lost, skipped, leftOut }: UninvoicedReport,
+  money: MoneyFormat,
+): string[] {
   return [
     `late lines for the next invoices: ${waiting}`,
     ...[...lost, ...skipped].map(({ aid, cycle, reason, amount }) => {
-      const charge = amount === undefined ? '' : `: ${amount}`
+      const charge = amount === undefined ? '' : `: ${money(amount)}`
       return `account ${aid}: cycle ${cycle}: on no invoice: ${reason}${charge}`
     }),
     ...(leftOut > 0 ? [`and ${leftOut} more`] : []),

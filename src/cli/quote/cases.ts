@@ -1,6 +1,6 @@
 /**
- * A file with one case per line, read and answered line by line to bound memory; or one JSON
- * document, which is a case or an array of cases.
+ * A file with one case per line, read and answered line by line to bound memory; or JSON documents
+ * over several lines, each of which is a case or an array of cases.
  */
 import { createReadStream } from 'node:fs'
 import {
@@ -39,7 +39,7 @@ export async function quoteCases(
   return 1
 }
 
-/** Lines that do not begin with a case may be one document; if they are not, they are lines. */
+/** Lines that do not begin with a case may be documents; if they are not, they are lines. */
 async function* quotesOf(
   lines: AsyncIterable<Line>,
   settings: QuoteSettings,
@@ -57,15 +57,34 @@ async function* quotesOf(
       held = null
     }
   }
-  const document = parsed((held ?? []).map(({ text }) => text).join('\n'))
-  if (document === undefined) {
+  const documents = documentsIn((held ?? []).map(({ text }) => text).join('\n'))
+  if (documents === null) {
     for (const { text, number } of held ?? []) yield quoteText(text, number, settings)
   } else {
-    const cases = Array.isArray(document) ? document : [document]
-    for (const [index, value] of cases.entries()) {
+    for (const [index, value] of documents.flat().entries()) {
       yield quoteCase(value, settings, `case ${index + 1}`)
     }
   }
+}
+
+/** A text, or what begins or ends an object or an array. */
+const TOKENS = /"[^"\\]*(?:\\.[^"\\]*)*"|[{}[\]]/g
+
+/** Objects and arrays one after the other; null for a text with anything else. */
+function documentsIn(text: string): unknown[] | null {
+  const documents: unknown[] = []
+  let [from, depth] = [0, 0]
+  for (const { 0: token, index } of text.matchAll(TOKENS)) {
+    if (token.startsWith('"')) continue
+    depth += token === '{' || token === '[' ? 1 : -1
+    if (depth > 0) continue
+    const end = index + 1
+    const document = parsed(text.slice(from, end))
+    if (document === undefined) return null
+    documents.push(document)
+    from = end
+  }
+  return text.slice(from).trim() === '' ? documents : null
 }
 
 function isCase(text: string | null): boolean {

@@ -1,5 +1,5 @@
 /** `tollgate quote --sid`: a quote for a subscriber of the running node. */
-import { currencyName } from '../../billing/currency.ts'
+import { moneyFormat } from '../../billing/currency.ts'
 import {
   type LiveSource,
   type LiveUsage,
@@ -36,9 +36,9 @@ export async function quoteLive(
   })
   const { state, usage, nowMs } = quoted
   const result = quoteUsage(state, usage, settings, nowMs)
-  const currency = currencyName(config.rating.currencyCode)
+  const money = moneyFormat(config.rating.currencyCode)
   if (options['json'] === true) shell.print(JSON.stringify(result))
-  else for (const line of resultTable(result, usage, currency)) shell.print(line)
+  else for (const line of resultTable(result, usage, money)) shell.print(line)
   return result.granted > 0 ? 0 : 1
 }
 

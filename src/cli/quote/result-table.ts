@@ -1,15 +1,14 @@
 /** A quote as text for the terminal. */
+import type { MoneyFormat } from '../../billing/currency.ts'
 import type { EventResult } from '../../billing/quote/event-result.ts'
 import type { PaymentStep, RatingStep } from '../../domain/explain.ts'
 import { aligned } from '../owners.ts'
 
-/** `currency`: null if none is configured. */
 export function resultTable(
   result: EventResult,
   usage: { usaget: string; usagev: number },
-  currency: string | null,
+  money: MoneyFormat,
 ) {
-  const money = (amount: number) => `${amount} ${currency ?? ''}`.trimEnd()
   const { usaget, usagev } = usage
   const { action } = result
   if (action?.type === 'redirect') return [`${usaget} ${usagev}: redirected to ${action.address}`]
@@ -23,53 +22,57 @@ export function resultTable(
     ['price', money(result.aprice)],
     ['with tax', money(result.final_charge)],
   ]
-  return [...aligned(rows), '', ...result.rating.map(stepText)]
+  return [...aligned(rows), '', ...result.rating.map((step) => stepText(step, money))]
 }
 
 /** One step of the explanation; components of a price are indented below it. */
-function stepText(step: RatingStep): string {
+function stepText(step: RatingStep, money: MoneyFormat): string {
   switch (step.step) {
     case 'price': {
       const band = step.band === '' ? '' : `, ${step.band}`
       const what = `${step.category} rate ${step.rate} (${step.source}${band})`
       const part = { charge: '', included: ', included', shown: ', only shown' }[step.part]
-      return `  ${what}: ${step.units} units = ${step.amount}${part}`
+      return `  ${what}: ${step.units} units = ${money(step.amount)}${part}`
     }
     case 'tier': {
       const { tier, units, intervals, interval, price, amount } = step
-      const each = `${intervals} × ${price} per ${interval}`
-      return `    tier ${tier}: ${units} units, ${each} = ${amount}`
+      const each = `${intervals} × ${money(price)} per ${interval}`
+      return `    tier ${tier}: ${units} units, ${each} = ${money(amount)}`
     }
     case 'begun':
       return `    of the interval that began before: ${step.units} units, sold already`
     case 'beyond':
       return `    beyond the last tier: ${step.units} units, free`
     case 'access':
-      return `    access price: ${step.amount}`
+      return `    access price: ${money(step.amount)}`
     case 'percentage':
-      return `    times ${step.factor}: ${step.amount}`
+      return `    times ${step.factor}: ${money(step.amount)}`
     case 'minimum':
-      return `    minimum charge: ${step.amount}`
+      return `    minimum charge: ${money(step.amount)}`
     case 'rounding':
-      return `    rounded (${step.mode}) to ${step.to}: ${step.amount}`
+      return `    rounded (${step.mode}) to ${money(step.to)}: ${money(step.amount)}`
     case 'credited':
-      return `    of the minimum charge, paid before: ${step.amount}`
+      return `    of the minimum charge, paid before: ${money(step.amount)}`
     case 'earlier':
-      return `    the ${step.units} units before, paid already: ${step.amount}`
+      return `    the ${step.units} units before, paid already: ${money(step.amount)}`
     default:
-      return `  paid by ${fundingSourceText(step)}: ${step.units ?? step.money}${unitsText(step)}`
+      return `  paid by ${fundingSourceText(step, money)}: ${paidText(step, money)}`
   }
 }
 
-function fundingSourceText(step: PaymentStep): string {
+function fundingSourceText(step: PaymentStep, money: MoneyFormat): string {
   const shared = step.owner === 'account' ? ' of the account' : ''
   if (step.step === 'group') {
-    return `group ${step.group} of ${step.holder}${shared} (${step.left} of ${step.total} left)`
+    const of = step.units === undefined ? money : String
+    const [left, total] = [step.left, step.total].map((each = '') =>
+      /\d/.test(each) ? of(each) : each,
+    )
+    return `group ${step.group} of ${step.holder}${shared} (${left} of ${total} left)`
   }
   if (step.step === 'bucket') return `bucket ${step.bucket} (include ${step.include})${shared}`
   return `${step.step}${shared}`
 }
 
-function unitsText({ units }: PaymentStep): string {
-  return units === undefined ? '' : ' units'
+function paidText({ units, money: paid }: PaymentStep, money: MoneyFormat): string {
+  return units === undefined ? money(paid ?? 0) : `${units} units`
 }

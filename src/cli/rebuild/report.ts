@@ -1,6 +1,8 @@
 /** The report of a rebuild, as text and as JSON. Money is in decimals; credit is positive. */
+import type { MoneyFormat } from '../../billing/currency.ts'
 import { debtOf } from '../../domain/bucket.ts'
 import { decimalText } from '../../domain/money.ts'
+import { amountText } from '../owners.ts'
 import type { RestoredOwner } from './account-records.ts'
 import type { Loss, RestoredBucket } from './bucket-records.ts'
 import type { RestoredAccount } from './rebuild.ts'
@@ -82,59 +84,59 @@ function addOwner(totals: Totals, { state, buckets, debtAhead, losses }: Restore
 }
 
 /** One line per account, one per bucket that differs from its projection, one per loss. */
-export function accountLines(account: RestoredAccount): string[] {
+export function accountLines(account: RestoredAccount, money: MoneyFormat): string[] {
   const totals = emptyTotals()
   addAccount(totals, account)
-  const lines = [`account ${account.aid}: ${totalsText(totals)}`]
+  const lines = [`account ${account.aid}: ${totalsText(totals, money)}`]
   for (const { state, buckets, debtAhead, losses } of account.owners) {
     const sid = state?.sid ?? losses[0]?.sid ?? 0
-    for (const bucket of buckets) lines.push(...bucketLines(sid, bucket))
+    for (const bucket of buckets) lines.push(...bucketLines(sid, bucket, money))
     if (debtAhead > 0) {
-      lines.push(`  ${ownerText(sid)}: lines have ${decimalText(debtAhead)} more debt`)
+      const more = money(decimalText(debtAhead))
+      lines.push(`  ${ownerText(sid)}: lines have ${more} more debt`)
     }
-    for (const loss of losses) lines.push(`  ${lossText(loss)}`)
+    for (const loss of losses) lines.push(`  ${lossText(loss, money)}`)
   }
   return lines
 }
 
-function bucketLines(sid: number, { bucket, ahead, isNew }: RestoredBucket): string[] {
+function bucketLines(
+  sid: number,
+  { bucket, ahead, isNew }: RestoredBucket,
+  money: MoneyFormat,
+): string[] {
   if (!isNew && ahead.credited === 0 && ahead.spent === 0) return []
-  const isMoney = bucket.kind !== 'units'
-  const format = (amount: number) => amountIn(amount, isMoney)
+  const format = (amount: number) => amountText(bucket.kind, amount, money)
   const how = isNew ? 'rebuilt from lines' : 'lines are ahead of its projection'
   const change = `credited ${format(ahead.credited)}, spent ${format(ahead.spent)} more`
   return [`  ${ownerText(sid)}, bucket ${bucket.id}: ${how}: ${change}`]
 }
 
-function lossText({ sid, bucket, what, amount, isMoney }: Loss): string {
+function lossText({ sid, bucket, what, amount, isMoney }: Loss, money: MoneyFormat): string {
   const where = bucket === null ? ownerText(sid) : `${ownerText(sid)}, bucket ${bucket}`
-  return `${where}: ${what}: ${amountIn(amount, isMoney)}`
+  return `${where}: ${what}: ${isMoney ? money(decimalText(amount)) : amount}`
 }
 
 function ownerText(sid: number): string {
   return sid === 0 ? 'shared' : `subscriber ${sid}`
 }
 
-function amountIn(amount: number, isMoney: boolean): string {
-  return isMoney ? decimalText(amount) : String(amount)
-}
-
-export function totalsText(totals: Totals): string {
+export function totalsText(totals: Totals, moneyText: MoneyFormat): string {
   const { owners, buckets, counters, lines, money, units, debt, losses } = totals
+  const ofMoney = (micros: number) => moneyText(decimalText(micros))
   const counted = counters > 0 ? `, counters ${counters}` : ''
   return [
     `owners ${owners}, buckets ${buckets}${counted}, lines ${lines}`,
-    ...amountsText('money', money, true),
-    ...amountsText('units', units, false),
-    ...(debt > 0 ? [`debt ${decimalText(debt)}`] : []),
+    ...amountsText('money', money, ofMoney),
+    ...amountsText('units', units, String),
+    ...(debt > 0 ? [`debt ${ofMoney(debt)}`] : []),
     ...(losses > 0 ? [`losses ${losses}`] : []),
   ].join('; ')
 }
 
-function amountsText(name: string, amounts: Amounts, isMoney: boolean): string[] {
+function amountsText(name: string, amounts: Amounts, format: (amount: number) => string): string[] {
   const { credited, spent, free, voided } = amounts
   if (credited === 0 && spent === 0) return []
-  const format = (amount: number) => amountIn(amount, isMoney)
   const note = voided > 0 ? ` (${format(voided)} was reserved)` : ''
   return [
     `${name} credited ${format(credited)}, spent ${format(spent)}, free ${format(free)}${note}`,

@@ -1,8 +1,19 @@
 /** Each row of the interface that names a method and a path is described and served by it. */
 import { expect, it } from 'vitest'
 import { pathsOf } from '../../../src/admin/actions/action.ts'
-import { methodRefusal, readsOnly } from '../../../src/admin/actions/routes.ts'
+import {
+  type ActionRoutes,
+  addActionRoutes,
+  methodRefusal,
+  readsOnly,
+} from '../../../src/admin/actions/routes.ts'
 import { ACTIONS } from '../../../src/admin/actions/table.ts'
+import type { EntityApi } from '../../../src/admin/entities/api.ts'
+import { DEFINITIONS } from '../../../src/admin/entities/definitions/collections.ts'
+import { type AdmitCall, addEntityApi } from '../../../src/admin/entities/routes.ts'
+import { CatalogUnavailableError } from '../../../src/catalog/errors.ts'
+import { StoreDownError } from '../../../src/store/redis.ts'
+import { bareServer } from '../../support/admin/bare.ts'
 import { DOCUMENT } from '../../support/admin/entities/openapi/answer-check.ts'
 
 const ROWS = [
@@ -68,5 +79,79 @@ it('a call that only reads is known, whatever its method', () => {
   for (const name of [...queries, ...writes]) {
     expect(readers({})).not.toContain(name)
     expect(readers({ method: 'update' })).not.toContain(name)
+  }
+})
+
+/** MongoDB is away, and so is whatever needs it. */
+const away = new Proxy(
+  {},
+  {
+    get() {
+      throw new CatalogUnavailableError('MongoDB: no answer')
+    },
+  },
+)
+
+/** All actions and entities; the caller is known, unless Redis is away. */
+function outage(isRedisAway: boolean) {
+  const log = { error: () => undefined }
+  const admit = async () => {
+    if (isRedisAway) throw new StoreDownError('Redis: no answer')
+    return { by: 'open', id: '', name: '', address: '', roles: ['admin'] }
+  }
+  return bareServer(
+    (server) => {
+      const call = async () => {
+        throw new CatalogUnavailableError('MongoDB: no answer')
+      }
+      const actions = ACTIONS.map((each) => ({ ...each, call }))
+      const deps = { actions, admit, log, catalog: away, clock: { nowMs: () => 0 } }
+      addActionRoutes(server, deps as unknown as ActionRoutes)
+      const stores = { config: { entities: { importBytesMax: 1 } } }
+      const api = { stores, fields: away, recordActions: away } as unknown as EntityApi
+      addEntityApi(server, api, admit as unknown as AdmitCall, log)
+    },
+    { connectionsPerAddressMax: CALLS.length, connectionsMax: CALLS.length },
+  )
+}
+
+const ENTITY_READS = ['get', 'uniqueget', 'export']
+const ENTITY_CALLS = [...DEFINITIONS.values()].flatMap(({ name, actions }) =>
+  Object.keys(actions)
+    .filter((action) => action !== 'import')
+    .map((action) => ({
+      path: `/billapi/${name}/${action}`,
+      body: {},
+      isRead: ENTITY_READS.includes(action),
+    })),
+)
+const ACTION_CALLS = ACTIONS.map((action) => {
+  const body = action.example.parameters
+  const values = new Map(Object.entries(body))
+  return { path: String(pathsOf(action)[0]), body, isRead: readsOnly(action, values) }
+})
+const CALLS = [...ACTION_CALLS, ...ENTITY_CALLS]
+
+async function answersIn({ url }: { url: string }) {
+  const found = CALLS.map(async ({ path, body, isRead }) => {
+    const headers = { 'content-type': 'application/json' }
+    const sent = { method: 'POST', headers, body: JSON.stringify(body) }
+    const text = await (await fetch(url + path, sent)).text()
+    const [outcome = text] = /is unavailable: [a-z ]+/.exec(text) ?? []
+    return { path, isRead, outcome }
+  })
+  return Promise.all(found)
+}
+
+it('only an error of a call that can write says that a write may have been done', async () => {
+  for (const { path, isRead, outcome } of await answersIn(await outage(false))) {
+    const expected = isRead ? 'the request can be repeated' : 'a write may have been done'
+    expect(outcome, path).toBe(`is unavailable: ${expected}`)
+  }
+})
+
+it('nothing has been done while the caller is not known', async () => {
+  for (const { path, outcome } of await answersIn(await outage(true))) {
+    expect(outcome, path).toBe('is unavailable: the request can be repeated')
   }
 })

@@ -32,6 +32,28 @@ describe('search', () => {
     },
   )
 
+  const SPELLINGS = ['(07700) 900 001', '07700/900001', '+44 (0)7700 900001', '(+44) 7700 900001']
+  it.each([...SPELLINGS, '0044 (0) 7700 900001'])(
+    'finds a number in a national spelling: %s',
+    async (q) => {
+      const more = { type: 'subscriber', rev: 1, from: new Date(0), to: new Date('2170-01-01') }
+      const ada = { ...more, aid: 22, sid: 221, msisdn: '447700900001' }
+      await api
+        .catalog()
+        .subscribers.replaceOne({ sid: 221 } as object, ada as never, { upsert: true })
+      const { details } = await api.ask('search', { q })
+      expect(details).toMatchObject([{ field: 'msisdn', sid: 221 }])
+    },
+  )
+
+  it('finds a national number that begins with the digits of the country', async () => {
+    const more = { type: 'subscriber', rev: 1, from: new Date(0), to: new Date('2170-01-01') }
+    const msisdn = '44441234567'
+    await api.catalog().subscribers.insertOne({ ...more, aid: 23, sid: 231, msisdn } as never)
+    const { details } = await api.ask('search', { q: '0441 234567' })
+    expect(details).toMatchObject([{ field: 'msisdn', sid: 231 }])
+  })
+
   it('takes a number with + for an international one', async () => {
     expect((await api.ask('search', { q: '+7700900001' })).details).toEqual([])
   })

@@ -3,7 +3,7 @@
  * finished what it began, each completed write has one audit record, and an incomplete write has
  * none.
  */
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { renewalId } from '../../../src/admin/autorenew/renewal.ts'
 import { performAudited } from '../../../src/admin/balances/operation-audit.ts'
 import type { EntityApi } from '../../../src/admin/entities/api.ts'
@@ -33,24 +33,21 @@ import {
 } from '../../support/admin/entities/import/import-fixture.ts'
 import { dyingAfter } from '../../support/catalog/dying.ts'
 import { insertEntity } from '../../support/catalog/store.ts'
-import { silent, startTestStores, type TestStores } from '../../support/recorder/accounts.ts'
+import { useOpened } from '../../support/opened.ts'
+import { silent, startTestStores } from '../../support/recorder/accounts.ts'
 
-let open: TestStores
-beforeAll(async () => {
-  open = await startTestStores()
-})
-afterAll(() => open.close())
+const open = useOpened(startTestStores)
 
 function apiOn(catalog: Catalog, nowMs = YEAR_MS): EntityApi {
   const config = { ...loadConfig({ env: {} }) }
   const clock = { nowMs: () => nowMs }
-  const stores = { catalog, ledger: open.ledger, clock, config, log: silent }
+  const stores = { catalog, ledger: open().ledger, clock, config, log: silent }
   return createEntityApi({ ...stores, lookup: STORED_CUSTOMERS })
 }
 
 /** Runs as another process, after every lease has expired. */
 async function repair(): Promise<void> {
-  const { catalog, ledger } = open
+  const { catalog, ledger } = open()
   await catalog.outbox.updateMany({}, { $set: { expires: new Date(0) } })
   const clock = { nowMs: () => YEAR_MS + 120_000 }
   const config = loadConfig({ env: {} })
@@ -69,16 +66,16 @@ interface Attempt {
 
 /** Waits until everything that was stored for later is done, such as audit records. */
 async function outboxIsEmpty(): Promise<void> {
-  await expect.poll(() => open.catalog.outbox.countDocuments()).toBe(0)
+  await expect.poll(() => open().catalog.outbox.countDocuments()).toBe(0)
 }
 
 /** Dies before each command in turn, until one attempt completes. */
 async function everyDeath(next: (index: number) => Promise<Attempt>): Promise<void> {
   const seen = new Set<string>()
   for (let operations = 0; operations < 60; operations += 1) {
-    await open.catalog.audit.deleteMany({})
+    await open().catalog.audit.deleteMany({})
     const attempt = await next(operations)
-    const dying = await dyingAfter(open.mongo, operations)
+    const dying = await dyingAfter(open().mongo, operations)
     await attempt.act(apiOn(dying.catalog)).catch(() => undefined)
     await dying.close()
     await repair()
@@ -86,7 +83,7 @@ async function everyDeath(next: (index: number) => Promise<Attempt>): Promise<vo
     await outboxIsEmpty()
     const isDone = await attempt.isDone()
     await outboxIsEmpty()
-    const records = await open.catalog.audit.countDocuments()
+    const records = await open().catalog.audit.countDocuments()
     const label = `died before operation ${operations + 1}, ${isDone ? 'done' : 'not done'}`
     expect(`${label}: ${records} records`).toBe(`${label}: ${isDone ? attempt.records : 0} records`)
     seen.add(`${isDone}`)
@@ -99,46 +96,28 @@ async function everyDeath(next: (index: number) => Promise<Attempt>): Promise<vo
 }
 
 async function rateOf(key: string): Promise<{ _id: ObjectId }> {
-  return insertEntity(open.catalog, 'rates', { key, ...RATE, from: '2025-01-01' })
+  return insertEntity(open().catalog, 'rates', { key, ...RATE, from: '2025-01-01' })
 }
 
 describe('a dead process leaves one record if its write is stored, after', () => {
-  it('an update', () =>
-    everyDeath(async (index) => {
-      const key = `UPDATE_${index}`
-      const { _id } = await rateOf(key)
-      const change = { target: { _id }, set: { description: 'next' } }
-      return {
-        act: ({ stores }) => act(stores, 'rates', 'update', change),
-        isDone: async () =>
-          (await open.catalog.rates.countDocuments({ _id, description: 'next' } as object)) === 1,
-        records: 1,
-      }
-    }))
+  const from = at('2026-03-01')
 
-  it('a closeandnew', () =>
+  it.each([
+    ['an update', 'update', { set: { description: 'next' } }, { description: 'next' }, 1, 1],
+    ['a closeandnew', 'closeandnew', { from }, {}, 2, 1],
+    ['a permanentchange', 'permanentchange', { set: { description: 'x' }, from }, {}, 2, 2],
+  ] as const)('%s', (_, action, change, stored, revisions, records) =>
     everyDeath(async (index) => {
-      const key = `CLOSE_${index}`
+      const key = `${action}_${index}`.toUpperCase()
       const { _id } = await rateOf(key)
-      const change = { target: { _id }, from: at('2026-03-01') }
+      const count = () => open().catalog.rates.countDocuments({ key, ...stored } as object)
       return {
-        act: ({ stores }) => act(stores, 'rates', 'closeandnew', change),
-        isDone: async () => (await open.catalog.rates.countDocuments({ key })) === 2,
-        records: 1,
+        act: ({ stores }) => act(stores, 'rates', action, { target: { _id }, ...change }),
+        isDone: async () => (await count()) === revisions,
+        records,
       }
-    }))
-
-  it('a permanentchange', () =>
-    everyDeath(async (index) => {
-      const key = `PERMANENT_${index}`
-      const { _id } = await rateOf(key)
-      const change = { target: { _id }, set: { description: 'x' }, from: at('2026-03-01') }
-      return {
-        act: ({ stores }) => act(stores, 'rates', 'permanentchange', change),
-        isDone: async () => (await open.catalog.rates.countDocuments({ key })) === 2,
-        records: 2,
-      }
-    }))
+    }),
+  )
 
   it('a create', () =>
     everyDeath(async (index) => {
@@ -147,7 +126,7 @@ describe('a dead process leaves one record if its write is stored, after', () =>
       return {
         act: ({ stores }) => act(stores, 'accounts', 'create', { set, from: at('2026-01-01') }),
         isDone: async () =>
-          (await open.catalog.subscribers.countDocuments({ lastname } as object)) === 1,
+          (await open().catalog.subscribers.countDocuments({ lastname } as object)) === 1,
         records: 1,
       }
     }))
@@ -156,40 +135,34 @@ describe('a dead process leaves one record if its write is stored, after', () =>
     const bill = async (aid: number) => {
       const _id = new ObjectId()
       const urt = at('2026-01-01')
-      await open.catalog.bills.insertOne({ _id, type: 'inv', aid, urt, due: 1, amount: 1 })
+      await open().catalog.bills.insertOne({ _id, type: 'inv', aid, urt, due: 1, amount: 1 })
       return _id
     }
-    const write = { actor: ACTOR, additional: {}, operationId: null }
-    await everyDeath(async (index) => {
-      const _id = await bill(index)
-      const due_date = at('2026-02-01')
-      return {
-        act: async ({ stores }) =>
-          billActions(stores).write?.('update', {
-            ...write,
-            query: { _id },
-            update: { due_date },
-          }),
-        isDone: async () =>
-          (await open.catalog.bills.findOne({ _id }))?.due_date?.getTime() === due_date.getTime(),
-        records: 1,
-      }
-    })
-    await everyDeath(async (index) => {
-      const _id = await bill(index)
-      return {
-        act: async ({ stores }) =>
-          billActions(stores).write?.('delete', { ...write, query: { _id }, update: {} }),
-        isDone: async () => (await open.catalog.bills.findOne({ _id })) === null,
-        records: 1,
-      }
-    })
+    const due_date = at('2026-02-01')
+    for (const [action, update] of [
+      ['update', { due_date }],
+      ['delete', {}],
+    ] as const) {
+      await everyDeath(async (index) => {
+        const _id = await bill(index)
+        const write = { actor: ACTOR, additional: {}, operationId: null, query: { _id }, update }
+        return {
+          act: async ({ stores }) => billActions(stores).write?.(action, write),
+          isDone: async () => {
+            const stored = await open().catalog.bills.findOne({ _id })
+            if (action === 'delete') return stored === null
+            return stored?.due_date?.getTime() === due_date.getTime()
+          },
+          records: 1,
+        }
+      })
+    }
   })
 })
 
 describe('a process that dies while it loads a balance', () => {
   beforeAll(async () => {
-    const { catalog } = open
+    const { catalog } = open()
     await insertEntity(catalog, 'plans', { name: 'GOLD', from: '2025-01-01' })
     const definition = { charging_by: 'usagev', charging_by_usaget: 'data', priority: 50 }
     for (const external_id of [2, 3]) {
@@ -203,13 +176,13 @@ describe('a process that dies while it loads a balance', () => {
 
   async function holder(sid: number): Promise<void> {
     const terms = { plan: 'GOLD', from: '2025-01-01' }
-    await insertEntity(open.catalog, 'subscribers', { sid, aid: 500, ...terms })
+    await insertEntity(open().catalog, 'subscribers', { sid, aid: 500, ...terms })
   }
 
   /** Number of its operations that the ledger has done. */
   async function loaded(operationId: string, isPlan: boolean): Promise<number> {
     const ids = isPlan ? [1, 2].map((part) => `${operationId}/${part}`) : [operationId]
-    const found = await Promise.all(ids.map((id) => open.ledger.findOperation(500, id)))
+    const found = await Promise.all(ids.map((id) => open().ledger.findOperation(500, id)))
     return found.filter((one) => one !== null).length
   }
 
@@ -237,7 +210,7 @@ describe('a process that dies while it loads a balance', () => {
             const before = await loaded(operationId, parts === 2)
             if (before === 0) return false
             // The client repeats the request.
-            await load(apiOn(open.catalog, YEAR_MS + 180_000))
+            await load(apiOn(open().catalog, YEAR_MS + 180_000))
             expect(await loaded(operationId, parts === 2)).toBe(parts)
             return true
           },
@@ -254,13 +227,13 @@ describe('a process that dies', () => {
   it('while `tollgate balance add` runs leaves one record if the credit is there', () =>
     everyDeath(async (index) => {
       const sid = 9000 + index
-      await insertEntity(open.catalog, 'subscribers', { sid, ...OWNER })
+      await insertEntity(open().catalog, 'subscribers', { sid, ...OWNER })
       const operationId = `cli-add-${index}`
       const command = {
         ...{ owner: { sid, aid: undefined }, includeId: 2, amountText: '10', operationId },
         ...{ fromMs: undefined, toMs: undefined },
       }
-      const { ledger } = open
+      const { ledger } = open()
       const config = loadConfig({ env: {} })
       return {
         act: ({ stores: { catalog, clock } }) =>
@@ -277,18 +250,18 @@ describe('a process that dies', () => {
   it('while an auto-renewal is created leaves its record and those of its charge', () =>
     everyDeath(async (index) => {
       const sid = 9500 + index
-      await insertEntity(open.catalog, 'subscribers', { sid, ...OWNER })
+      await insertEntity(open().catalog, 'subscribers', { sid, ...OWNER })
       const terms = { aid: 500, sid, bucket_group: 'BOTH', cycles: 3, immediate: true }
       const from = at('2026-01-01')
       return {
         act: ({ stores }) => act(stores, 'autorenew', 'create', { set: terms, from }),
         isDone: async () => {
-          const renewal = await open.catalog.autorenew.findOne({ sid })
+          const renewal = await open().catalog.autorenew.findOne({ sid })
           if (renewal === null) return false
           const chargedMs = Number(renewal.last_renew?.getTime())
           const operationId = renewalId(renewal._id.toHexString(), chargedMs)
           const parts = [1, 2].map((part) =>
-            open.ledger.findOperation(500, `${operationId}/${part}`),
+            open().ledger.findOperation(500, `${operationId}/${part}`),
           )
           expect((await Promise.all(parts)).includes(null)).toBe(false)
           return true
@@ -309,10 +282,10 @@ describe('a process that dies', () => {
       return {
         act: ({ stores: { catalog } }) =>
           performAudited(catalog, { kind: 'mend', payload }, async () => {
-            await mendAccount(open.ledger, { ...work, owners }, 60_000)
+            await mendAccount(open().ledger, { ...work, owners }, 60_000)
             return { operations: lines }
           }),
-        isDone: async () => (await open.ledger.findOperation(aid, operationId)) !== null,
+        isDone: async () => (await open().ledger.findOperation(aid, operationId)) !== null,
         records: 1,
       }
     }))

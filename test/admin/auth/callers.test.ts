@@ -99,3 +99,35 @@ describe('GET /api/remove, which writes', () => {
     expect(await remove({ access_token: 'f'.repeat(40) }, { cookie: boss })).toMatch(refused)
   })
 })
+
+describe('a body of more than 256 KB', () => {
+  const large = new URLSearchParams({ ...createTax('LARGE'), more: 'x'.repeat(300_000) })
+  const send = (
+    headers: Record<string, string>,
+    body: string | URLSearchParams | ReadableStream,
+    path = '/api/cards',
+  ) => {
+    const type = { 'content-type': 'application/x-www-form-urlencoded' }
+    const init = { method: 'POST', headers: { ...type, ...headers }, body, duplex: 'half' }
+    return fetch(`${closed().url}${path}`, init as RequestInit)
+  }
+  const chunks = () => new Blob([large.toString()]).stream()
+
+  it('is refused before it is parsed if only it could identify the caller', async () => {
+    const tokenInside = `${large}&access_token=${token}`
+    for (const body of [large, tokenInside, chunks()]) {
+      const answer = await send({}, body)
+      expect([answer.status, answer.headers.get('connection')]).toEqual([413, 'close'])
+      expect(await answer.text()).toContain('needs a session, or a token in the header')
+    }
+  })
+
+  it('is read for a session, and for a token in the header or the query', async () => {
+    const known = [
+      send({ cookie }, large),
+      send({ authorization: `Bearer ${token}` }, chunks()),
+      send({}, large, `/api/cards?access_token=${token}`),
+    ]
+    for (const answer of await Promise.all(known)) expect(answer.status).not.toBe(413)
+  })
+})

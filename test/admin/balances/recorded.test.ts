@@ -8,7 +8,6 @@ import { auditStores } from '../../../src/cli/audit.ts'
 import { recordedAccounts } from '../../../src/cli/rebuild/recorded.ts'
 import { creditBucket } from '../../../src/ledger/operations.ts'
 import { watchRecorderProgress } from '../../../src/ledger/recorder-progress.ts'
-import { startDrain } from '../../../src/recorder/drain.ts'
 import {
   AID,
   moveBuckets,
@@ -20,7 +19,7 @@ import {
 } from '../../support/admin/balances/balance-fixture.ts'
 import { bucketOf } from '../../support/ledger/fixture.ts'
 import { useOpened } from '../../support/opened.ts'
-import { QUICK_DRAIN } from '../../support/recorder/accounts.ts'
+import { SLOW_CLAIMS, startTestDrain } from '../../support/recorder/test-drain.ts'
 
 const NEW_AID = 40
 const settings = { attemptsMax: 8 }
@@ -29,14 +28,7 @@ const scene = useOpened(openBalanceFixture)
 useOpened(
   async () => {
     await seedCatalogue(scene())
-    return startDrain({
-      ledger: await scene().stores.connect(),
-      catalog: scene().catalog,
-      ...QUICK_DRAIN,
-      blockMs: 20,
-      claimIdleMs: 1_000,
-      claimEveryMs: 500,
-    })
+    return startTestDrain(scene().stores, SLOW_CLAIMS)
   },
   (opened) => opened.stop(100),
 )

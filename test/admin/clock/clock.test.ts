@@ -7,6 +7,7 @@ import { advanceClock } from '../../../src/catalog/installation-clock.ts'
 import { streamBacklog } from '../../../src/ledger/streams.ts'
 import { offsetMs, raiseOffset } from '../../../src/runtime/clock.ts'
 import { START_MS, useClockServer } from '../../support/admin/clock-server.ts'
+import { postJson } from '../../support/post-json.ts'
 import { holdUnits, loadOwner, topUp } from '../../support/recorder/accounts.ts'
 import { waitUntil } from '../../support/wait.ts'
 
@@ -162,9 +163,8 @@ describe('a job that is under way', () => {
 
 describe('beside a gateway of production', () => {
   const set = async (data: unknown) => {
-    const body = JSON.stringify({ action: 'set', category: 'payment_gateways', data })
-    const headers = { 'content-type': 'application/json' }
-    const answer = await fetch(`${world.url}/api/settings`, { method: 'POST', headers, body })
+    const sent = { action: 'set', category: 'payment_gateways', data }
+    const answer = await postJson(`${world.url}/api/settings`, sent)
     expect(await answer.json()).toMatchObject({ status: 1 })
   }
   const stripe = (api_key: string) => [{ name: 'stripe', params: { api_key, currency: 'eur' } }]

@@ -1,10 +1,8 @@
 /** Overdue debts and usage patterns, on the way of a test clock. */
 import { expect, it } from 'vitest'
-import { storeInvoiceBill } from '../../../src/billing/invoices/invoice-bill.ts'
-import { Exact } from '../../../src/catalog/records/exact-amount.ts'
 import { START_MS, useClockServer } from '../../support/admin/clock-server.ts'
-import { ACTOR } from '../../support/billing/books.ts'
 import { storeEventRules } from '../../support/billing/money-rules.ts'
+import { storeInvoice } from '../../support/billing/store-invoice.ts'
 import { waitUntil } from '../../support/wait.ts'
 
 const world = useClockServer({ TOLLGATE_SWEEP_INTERVAL_MS: '3600000' })
@@ -24,16 +22,8 @@ it('are reported when they become due, not at the end of a long move', async () 
       },
     ],
   })
-  const due = new Exact(30)
-  await catalog.transaction('store an invoice', (session) =>
-    storeInvoiceBill(
-      { catalog, session, currencyCode: 978, actor: ACTOR, nowMs: START_MS },
-      {
-        ...{ aid: 1, invoiceId: 101, billrunKey: '202401', due, beforeTax: due, taxes: {} },
-        dueDate: new Date(START_MS + 10 * DAY_MS),
-      },
-    ),
-  )
+  const given = { aid: 1, invoiceId: 101, due: 30, nowMs: START_MS, billrunKey: '202401' }
+  await storeInvoice(catalog, { ...given, dueDate: new Date(START_MS + 10 * DAY_MS) })
   const urt = new Date(START_MS + 20 * DAY_MS)
   const usage = { stamp: 'a', aid: 1, sid: 7, type: 'realtime', usaget: 'call', usagev: 60, urt }
   await catalog.lines.insertOne(usage as never)

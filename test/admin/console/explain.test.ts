@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import { explainLine } from '../../../src/admin/console/web/parts/explain/explain.ts'
 import { type Speech, sentenceOf } from '../../../src/admin/console/web/parts/explain/sentences.ts'
-import { KINDS } from '../../../src/admin/console/web/parts/explain/steps.ts'
+import { KINDS, type Step } from '../../../src/admin/console/web/parts/explain/steps.ts'
 import { WHY as WHY_DE } from '../../../src/admin/console/web/words/de/why.ts'
 import { WHY as WHY_EN } from '../../../src/admin/console/web/words/en/why.ts'
 import type { RatingStep } from '../../../src/domain/explain.ts'
@@ -22,6 +22,7 @@ function speechOf(words: Readonly<Record<string, string>>, language: string): Sp
       })
     },
     number: (decimal) => format.format(decimal as `${number}`),
+    money: String,
     includeName: (id) => (id === '7' ? 'MONEY' : ''),
   }
 }
@@ -49,6 +50,26 @@ const TIER = {
   price: '0.01',
   amount: '0.61',
 } as const
+
+describe('amounts of money, and no others', () => {
+  const own = { ...EN, money: (text: string) => `${text} GBP` }
+  const group = { step: 'group', group: 'G', holder: 'GOLD', owner: 'subscriber' } as const
+  it.each<readonly [Step, string]>([
+    [PRICE, '61 units of call at rate T01 (retail, base price) cost 0.61 GBP'],
+    [TIER, 'tier 1: 61 units: 61 × 0.01 GBP = 0.61 GBP'],
+    [{ step: 'percentage', factor: '0.9', amount: '1/7' }, 'times 0.9 = 1/7 GBP'],
+    [
+      { ...group, money: '0.4', left: '2', total: 'UNLIMITED' },
+      '0.4 GBP from group G of GOLD (the subscriber), 2 GBP of UNLIMITED left',
+    ],
+    [
+      { ...group, units: 61, left: '2', total: '63' },
+      '61 units from group G of GOLD (the subscriber), 2 of 63 left',
+    ],
+  ])('of %j name the currency', (step, sentence) => {
+    expect(sentenceOf(step, 'call', own)).toBe(sentence)
+  })
+})
 
 /** A new kind of step does not compile here without its sentence. */
 const SENTENCES: Readonly<Record<RatingStep['step'], readonly (readonly [RatingStep, string])[]>> =

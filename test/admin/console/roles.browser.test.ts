@@ -10,6 +10,7 @@ import { CHROMIUM } from '../../support/admin/console/browser.ts'
 import { addUser } from '../../support/admin/console/console-product.ts'
 import { type CustomerScene, logIn } from '../../support/admin/console/customer-scene.ts'
 import { useVisits } from '../../support/admin/console/visits.ts'
+import { postJson } from '../../support/post-json.ts'
 
 const visits = useVisits({ charges: true })
 const ROLES = ['read', 'write', 'reports', 'admin', 'none'] as const
@@ -107,12 +108,8 @@ function faultOf({ action, isDisabled, about }: Control, grants: Grants): string
 /** Whether the API refuses an action because of the role. */
 async function isRefused(action: string, cookie: string): Promise<boolean> {
   const { path, body = {} } = callOf(action)
-  const request = {
-    method: 'POST',
-    headers: { cookie, 'content-type': 'application/json' },
-    body: JSON.stringify(body),
-  }
-  const response = await fetch(`${visits.scene().product.adminUrl}${path}`, request)
+  const url = `${visits.scene().product.adminUrl}${path}`
+  const response = await postJson(url, body, { cookie })
   const { code } = (await response.json()) as { code?: unknown }
   return response.status === 403 || code === 17575
 }

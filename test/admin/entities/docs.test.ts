@@ -9,11 +9,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { DEFINITIONS } from '../../../src/admin/entities/definitions/collections.ts'
-import { type Admin, startAdmin } from '../../../src/admin/start.ts'
-import { loadConfig } from '../../../src/config/load.ts'
-import { systemClock } from '../../../src/runtime/clock.ts'
-import { createMetrics } from '../../../src/runtime/metrics.ts'
-import { silent, startTestStores, type TestStores } from '../../support/recorder/accounts.ts'
+import type { Admin } from '../../../src/admin/start.ts'
+import { QUICK_RECORDER, startTestAdmin } from '../../support/admin/test-admin.ts'
+import { startTestStores, type TestStores } from '../../support/recorder/accounts.ts'
 
 const text = readFileSync(new URL('../../../docs/ENTITY-API.md', import.meta.url), 'utf8')
 
@@ -55,16 +53,7 @@ let admin: Admin
 
 beforeAll(async () => {
   stores = await startTestStores()
-  const config = loadConfig({
-    env: {
-      ...stores.environment,
-      TOLLGATE_RECORDER_BLOCK_MS: '20',
-      TOLLGATE_ADMIN_PORT: '0',
-      TOLLGATE_ADMIN_OPEN_TO: 'loopback',
-    },
-  })
-  const metrics = createMetrics({ node: 'test', role: 'admin' })
-  admin = await startAdmin({ config, log: silent, metrics, clock: systemClock })
+  admin = await startTestAdmin(stores, QUICK_RECORDER)
 })
 afterAll(async () => {
   await admin.close(500)

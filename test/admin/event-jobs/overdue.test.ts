@@ -7,14 +7,13 @@ import {
 } from '../../../src/admin/event-jobs/overdue-job.ts'
 import { jobsDue } from '../../../src/admin/jobs/jobs.ts'
 import { runJob } from '../../../src/admin/jobs/runner.ts'
-import { storeInvoiceBill } from '../../../src/billing/invoices/invoice-bill.ts'
 import { recordPayments } from '../../../src/billing/payments/operations.ts'
 import { paymentOrder } from '../../../src/billing/payments/payment-order.ts'
 import type { Catalog } from '../../../src/catalog/connection.ts'
-import { Exact } from '../../../src/catalog/records/exact-amount.ts'
 import { loadConfig } from '../../../src/config/load.ts'
 import { ACTOR, RULES } from '../../support/billing/books.ts'
 import { eventsOf, storeEventRules, typesOf } from '../../support/billing/money-rules.ts'
+import { storeInvoice } from '../../support/billing/store-invoice.ts'
 import { useStore } from '../../support/catalog/store.ts'
 import { silent } from '../../support/recorder/accounts.ts'
 
@@ -46,16 +45,7 @@ async function run(on = catalog): Promise<void> {
 let invoiceId = 100
 async function invoice(aid: number, due: number, dueMs: number): Promise<number> {
   invoiceId += 1
-  const amount = new Exact(due)
-  await catalog.transaction('store an invoice', (session) =>
-    storeInvoiceBill(
-      { catalog, session, currencyCode: 978, actor: ACTOR, nowMs },
-      {
-        ...{ aid, invoiceId, billrunKey: '202606', due: amount },
-        ...{ beforeTax: amount, taxes: {}, dueDate: new Date(dueMs) },
-      },
-    ),
-  )
+  await storeInvoice(catalog, { aid, invoiceId, due, nowMs, dueDate: new Date(dueMs) })
   return invoiceId
 }
 

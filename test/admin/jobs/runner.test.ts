@@ -4,6 +4,8 @@ import { addJob, beginJob, type NewJob } from '../../../src/admin/jobs/jobs.ts'
 import { type JobHandler, type JobRunner, startJobRunner } from '../../../src/admin/jobs/runner.ts'
 import { NODE_ACTOR } from '../../../src/catalog/actor.ts'
 import type { Catalog } from '../../../src/catalog/connection.ts'
+import { CatalogUnavailableError } from '../../../src/catalog/errors.ts'
+import { patienceOf } from '../../../src/catalog/patience.ts'
 import { runPart } from '../../../src/catalog/transactions/state.ts'
 import { systemClock } from '../../../src/runtime/clock.ts'
 import { useStore } from '../../support/catalog/store.ts'
@@ -72,3 +74,31 @@ it('a job that has failed is tried again after jobs.retryMs', async () => {
   await expect.poll(async () => (await catalog.jobs.findOne({ _id }))?.state).toBe('done')
   expect(tries).toBe(2)
 })
+
+it.each(['before', 'after'] as const)(
+  'a job whose end is not answered %s it is stored runs once',
+  async (when) => {
+    const catalog = await store.open()
+    await catalog.ensureIndexes()
+    let isLost = false
+    const run: Catalog['run'] = async (what, operation) => {
+      if (what !== 'update a job' || isLost) return catalog.run(what, operation)
+      isLost = true
+      if (when === 'after') await catalog.run(what, operation)
+      throw new CatalogUnavailableError('no answer')
+    }
+    let runs = 0
+    const handler: JobHandler = async () => {
+      runs += 1
+      return null
+    }
+    const patience = { ...patienceOf(60_000, () => undefined), pauseMs: 1 }
+    await runOn({ ...catalog, run, patience }, handler, { pollMs: 10, retryMs: 10 })
+    const { _id } = await beginJob({ catalog, clock }, job(when))
+    await expect.poll(async () => (await catalog.jobs.findOne({ _id }))?.state).toBe('done')
+    expect([runs, isLost, await catalog.jobs.findOne({ _id })]).toMatchObject([
+      ...[1, true],
+      { error: '' },
+    ])
+  },
+)

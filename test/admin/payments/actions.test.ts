@@ -1,9 +1,8 @@
 /** Actions and routes of payment gateways over HTTP; secrets in no answer, export, audit or log. */
 import { createHmac } from 'node:crypto'
-import { Decimal } from 'decimal.js'
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { storeInvoiceBill } from '../../../src/billing/invoices/invoice-bill.ts'
 import { NOW_MS, usePaymentServer } from '../../support/admin/payment-server.ts'
+import { storeInvoice } from '../../support/billing/store-invoice.ts'
 import { startFakeStripe } from '../../support/external/fake-stripe.ts'
 import { useOpened } from '../../support/opened.ts'
 
@@ -50,21 +49,9 @@ async function returnOf(aid: number): Promise<string> {
 
 let invoiceId = 1000
 async function invoice(aid: number): Promise<void> {
-  const { catalog } = world.stores()
-  const actor = { by: 'cli', id: '', name: 'test', address: '' } as const
   invoiceId += 1
-  const bill = {
-    aid,
-    invoiceId,
-    billrunKey: '202606',
-    due: new Decimal(10),
-    dueDate: new Date(NOW_MS),
-    beforeTax: new Decimal(10),
-    taxes: {},
-  }
-  await catalog.transaction('store an invoice', (session) =>
-    storeInvoiceBill({ catalog, session, currencyCode: 978, nowMs: world.now, actor }, bill),
-  )
+  const bill = { aid, invoiceId, due: 10, nowMs: world.now, dueDate: new Date(NOW_MS) }
+  await storeInvoice(world.stores().catalog, bill)
 }
 
 interface Charged {
@@ -156,6 +143,22 @@ describe('the return of a hosted page', () => {
     expect(await (await fetch(url)).text()).not.toContain('was saved')
     await catalog.subscribers.insertMany(stored)
     expect(await (await fetch(url)).text()).toContain('ending in 4242 was saved')
+  })
+
+  it('has the result of the first one, whatever the gateway says later', async () => {
+    const aid = await world.account()
+    await world.call('/api/cards', { aid, name: 'stripe' })
+    const found = await world.stores().catalog.tokenizations.findOne({ aid })
+    const query = new URLSearchParams({ name: 'stripe', reference: found?._id ?? '' })
+    const returned = async (more = '') =>
+      (await fetch(`${world.url}/paymentgateways/OkPage?${query}${more}`)).text()
+    stripe().session = 'open'
+    expect(await returned()).toContain('No card was entered yet')
+    const cancelled = await returned('&result=cancelled')
+    expect(cancelled).toContain('The card was not saved')
+    expect(await returned()).toBe(cancelled)
+    stripe().session = 'complete'
+    expect(await returned()).toBe(cancelled)
   })
 })
 

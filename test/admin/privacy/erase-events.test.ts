@@ -38,4 +38,7 @@ it('refuses a condition in place of a number', async () => {
     const ofAccount = await world.refused('accounts', 'erase', { query: { aid: value } })
     expect(JSON.stringify(ofAccount)).toMatch(/query\.aid[^}]*must be (?:one|an) integer/)
   }
+  const query = { aid: 17, $or: [{ aid: 18 }] }
+  const ofTwo = await world.refused('accounts', 'erase', { query })
+  expect(JSON.stringify(ofTwo)).toContain('query.aid must be one integer, and the only condition')
 })

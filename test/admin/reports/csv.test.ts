@@ -3,6 +3,9 @@ import { request } from 'node:http'
 import { parse } from 'csv-parse/sync'
 import { beforeAll, describe, expect, it, vi } from 'vitest'
 import { ACTIONS } from '../../../src/admin/actions/table.ts'
+import type { Catalog } from '../../../src/catalog/connection.ts'
+import { CatalogUnavailableError } from '../../../src/catalog/errors.ts'
+import { patienceOf } from '../../../src/catalog/patience.ts'
 import { type Fields, useActionServer } from '../../support/admin/actions/action-server.ts'
 import { addReportTenant, REPORT_ENV } from '../../support/admin/reports/report-tenant.ts'
 
@@ -51,6 +54,22 @@ describe('CSV', () => {
     const { text, headers } = await csvOf({ ...REPORT, columns: REPORT.columns.slice(0, 2) }, more)
     expect(headers.get('content-disposition')).toBe('inline; filename="_my_report.csv"')
     expect(text.split('\r\n').slice(0, 2)).toEqual([`a;"'=HYPERLINK(""x"")"`, 'b;+49123'])
+  })
+
+  it('waits for MongoDB before its first row', async () => {
+    const catalog = api.catalog()
+    let reads = 0
+    const readBatches: Catalog['readBatches'] = (...read) => {
+      reads += 1
+      if (reads === 1) throw new CatalogUnavailableError('away')
+      return catalog.readBatches(...read)
+    }
+    const patience = { ...patienceOf(60_000, () => undefined), pauseMs: 1 }
+    const server = await api.again({ ...catalog, readBatches, patience })
+    const csv = await server.ask('report', { report: REPORT, type: 'csv' })
+    expect(csv.text).toBe((await csvOf(REPORT)).text)
+    expect(reads).toBe(2)
+    await server.close()
   })
 
   it('is what exportCSVReport returns', async () => {

@@ -8,31 +8,16 @@ import { recordedAccounts } from '../../../src/cli/rebuild/recorded.ts'
 import { loadConfig } from '../../../src/config/load.ts'
 import { sessionField, sessionKeyOf } from '../../../src/ledger/keys.ts'
 import { watchRecorderProgress } from '../../../src/ledger/recorder-progress.ts'
-import { startDrain } from '../../../src/recorder/drain.ts'
 import { dyingAfter } from '../../support/catalog/dying.ts'
 import { useOpened } from '../../support/opened.ts'
-import {
-  lineOf,
-  NOW_MS,
-  QUICK_DRAIN,
-  startTestStores,
-  topUp,
-  use,
-} from '../../support/recorder/accounts.ts'
+import { lineOf, NOW_MS, startTestStores, topUp, use } from '../../support/recorder/accounts.ts'
+import { SLOW_CLAIMS, startTestDrain } from '../../support/recorder/test-drain.ts'
 
 const DAY_MS = 86_400_000
 
 const stores = useOpened(startTestStores)
 useOpened(
-  async () =>
-    startDrain({
-      ledger: await stores().connect(),
-      catalog: stores().catalog,
-      ...QUICK_DRAIN,
-      blockMs: 20,
-      claimIdleMs: 1_000,
-      claimEveryMs: 500,
-    }),
+  () => startTestDrain(stores(), SLOW_CLAIMS),
   (opened) => opened.stop(100),
 )
 beforeAll(async () => {

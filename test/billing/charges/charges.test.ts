@@ -5,6 +5,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { handleDueCharges } from '../../../src/billing/charges/due.ts'
 import { STORED_CUSTOMERS } from '../../../src/billing/customer-lookup.ts'
 import type { GatewayChargeDocument } from '../../../src/catalog/records/payment-documents.ts'
+import type { SandboxBehaviour } from '../../../src/external/payment/sandbox/cards.ts'
 import { DAY_MS, NOW_MS } from '../../support/billing/charge-deps.ts'
 import { useCharges } from '../../support/billing/charge-fixture.ts'
 import { bundled } from '../../support/bundle.ts'
@@ -22,6 +23,16 @@ const newAid = () => {
   return aid
 }
 
+/** An account with a card of the sandbox, and invoices of these amounts. */
+async function payer(behaviour: SandboxBehaviour, ...amounts: string[]): Promise<number> {
+  const account = newAid()
+  await world.account(account, behaviour)
+  for (const [index, amount] of amounts.entries()) {
+    await world.invoice(account, account * 10 + index, amount)
+  }
+  return account
+}
+
 const later = async (ms: number, deps = world.deps()) => {
   world.now = NOW_MS + ms
   return handleDueCharges(deps, new AbortController().signal)
@@ -34,10 +45,7 @@ const states = async (account: number) => (await chargesOf(account)).map(({ stat
 
 describe('a charge of an account', () => {
   it('pays all its bills with one payment, which is confirmed', async () => {
-    const account = newAid()
-    await world.account(account, 'completed')
-    await world.invoice(account, account * 10, '23.40')
-    await world.invoice(account, account * 10 + 1, '46.80')
+    const account = await payer('completed', '23.40', '46.80')
     const { charges, skipped } = await world.charge(account)
     expect(skipped).toBeNull()
     expect(charges.map(({ state, amount }) => [state, String(amount)])).toEqual([
@@ -55,8 +63,7 @@ describe('a charge of an account', () => {
   })
 
   it('takes the card that the customer system has for it, as it was sent', async () => {
-    const account = newAid()
-    await world.account(account, 'completed')
+    const account = await payer('completed')
     await world.catalog().subscribers.deleteMany({ aid: account } as never)
     await world.invoice(account, account * 10, '5')
     const active = { name: 'sandbox', card_token: `sbx_SECRET_${account}` }
@@ -69,20 +76,14 @@ describe('a charge of an account', () => {
   })
 
   it('makes one payment per bill if told so', async () => {
-    const account = newAid()
-    await world.account(account, 'completed')
-    await world.invoice(account, account * 10, '1')
-    await world.invoice(account, account * 10 + 1, '2')
+    const account = await payer('completed', '1', '2')
     const { charges } = await world.charge(account, { payMode: 'multiple_payments' })
     expect(charges.map(({ amount }) => String(amount)).sort()).toEqual(['1', '2'])
     expect(await world.charged(account)).toBe(2)
   })
 
   it('restricts the bills by the selection', async () => {
-    const account = newAid()
-    await world.account(account, 'completed')
-    await world.invoice(account, account * 10, '1')
-    await world.invoice(account, account * 10 + 1, '2')
+    const account = await payer('completed', '1', '2')
     const selection = { invoices: [account * 10 + 1] }
     const { charges } = await world.charge(account, { selection })
     expect(charges.map(({ amount }) => String(amount))).toEqual(['2'])
@@ -94,15 +95,12 @@ describe('a charge of an account', () => {
     const account = newAid()
     await world.invoice(account, account * 10, '5')
     expect((await world.charge(account)).skipped).toBe('no card')
-    const other = newAid()
-    await world.account(other, 'completed')
+    const other = await payer('completed')
     expect((await world.charge(other)).skipped).toBe('no bills')
   })
 
   it('reserves the bills while it is pending, and completes later', async () => {
-    const account = newAid()
-    await world.account(account, 'pending')
-    await world.invoice(account, account * 10, '23.40')
+    const account = await payer('pending', '23.40')
     expect((await world.charge(account)).charges[0]?.state).toBe('pending')
     expect(await world.left(account * 10)).toEqual(['0', '2'])
     expect((await world.charge(account, { isNamed: true })).skipped).toBe('no bills')
@@ -115,9 +113,7 @@ describe('a charge of an account', () => {
   })
 
   it('opens the bills again when it is rejected, and repeats after 3, 5 and 7 days', async () => {
-    const account = newAid()
-    await world.account(account, 'declined')
-    await world.invoice(account, account * 10, '23.40')
+    const account = await payer('declined', '23.40')
     await world.charge(account)
     expect(await world.left(account * 10)).toEqual(['23.4', '0'])
     expect((await world.charge(account)).skipped).toBe('no bills')
@@ -139,9 +135,7 @@ describe('a charge of an account', () => {
   })
 
   it('is not repeated after a final rejection, but on request of the operator', async () => {
-    const account = newAid()
-    await world.account(account, 'expired')
-    await world.invoice(account, account * 10, '5')
+    const account = await payer('expired', '5')
     await world.charge(account)
     await later(30 * DAY_MS)
     expect(await states(account)).toEqual(['rejected'])
@@ -150,9 +144,7 @@ describe('a charge of an account', () => {
   })
 
   it('is not repeated when the bill was paid otherwise', async () => {
-    const account = newAid()
-    await world.account(account, 'declined')
-    await world.invoice(account, account * 10, '5')
+    const account = await payer('declined', '5')
     await world.charge(account)
     await world.catalog().bills.updateMany({ aid: account }, { $set: { paid: '1' } })
     await later(3 * DAY_MS)
@@ -163,9 +155,7 @@ describe('a charge of an account', () => {
 
 describe('a gateway that does not answer in time', () => {
   it('leaves the charge unknown; it is asked for and not repeated', async () => {
-    const account = newAid()
-    await world.account(account, 'slow')
-    await world.invoice(account, account * 10, '23.40')
+    const account = await payer('slow', '23.40')
     const { charges } = await world.charge(account)
     expect(charges[0]).toMatchObject({ state: 'unknown', asked: 0 })
     expect(await world.left(account * 10)).toEqual(['0', '2'])
@@ -178,9 +168,7 @@ describe('a gateway that does not answer in time', () => {
   })
 
   it('and never received the charge: it is rejected after an hour and repeated', async () => {
-    const account = newAid()
-    await world.account(account, 'lost')
-    await world.invoice(account, account * 10, '5')
+    const account = await payer('lost', '5')
     await world.charge(account)
     await later(MINUTE_MS)
     await later(5 * MINUTE_MS)
@@ -191,9 +179,7 @@ describe('a gateway that does not answer in time', () => {
   })
 
   it('for 7 days: the charge becomes a task, and the bill stays reserved', async () => {
-    const account = newAid()
-    await world.account(account, 'slow')
-    await world.invoice(account, account * 10, '5')
+    const account = await payer('slow', '5')
     await world.charge(account)
     const deps = world.deps()
     const silent = { ...deps, gateways: { ...deps.gateways, get: async () => null } }
@@ -208,8 +194,7 @@ describe('a gateway that does not answer in time', () => {
 
 describe('several processes', () => {
   it('that charge the same account at once charge each bill once', async () => {
-    const account = newAid()
-    await world.account(account, 'completed')
+    const account = await payer('completed')
     for (let index = 0; index < 3; index += 1) {
       await world.invoice(account, account * 10 + index, '10')
     }
@@ -220,9 +205,7 @@ describe('several processes', () => {
   })
 
   it('that handle what is due at once repeat a charge once', async () => {
-    const account = newAid()
-    await world.account(account, 'declined')
-    await world.invoice(account, account * 10, '10')
+    const account = await payer('declined', '10')
     await world.charge(account)
     await Promise.all(Array.from({ length: 4 }, () => later(3 * DAY_MS)))
     expect((await chargesOf(account)).map(({ attempt }) => attempt)).toEqual([1, 2])

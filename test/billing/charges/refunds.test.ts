@@ -2,10 +2,10 @@
 import { Decimal } from 'decimal.js'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { askNow, handleDueCharges } from '../../../src/billing/charges/due.ts'
-import { storeInvoiceBill } from '../../../src/billing/invoices/invoice-bill.ts'
 import { auditBooks } from '../../../src/cli/audit/books.ts'
-import { ACTOR, NOW_MS } from '../../support/billing/charge-deps.ts'
+import { NOW_MS } from '../../support/billing/charge-deps.ts'
 import { useCharges } from '../../support/billing/charge-fixture.ts'
+import { storeInvoice } from '../../support/billing/store-invoice.ts'
 import { startFakeStripe } from '../../support/external/fake-stripe.ts'
 import { useOpened } from '../../support/opened.ts'
 
@@ -24,21 +24,12 @@ const newAid = () => {
 }
 
 /** An invoice in favour of the customer. */
-async function creditNote(
-  account: number,
+const creditNote = (
+  aid: number,
   invoiceId: number,
   amount: string,
   dueDate = new Date(NOW_MS - 1000),
-): Promise<void> {
-  const catalog = world.catalog()
-  const due = new Decimal(amount).negated()
-  await catalog.transaction('store an invoice', (session) =>
-    storeInvoiceBill(
-      { catalog, session, currencyCode: 978, nowMs: world.now, actor: ACTOR },
-      { aid: account, invoiceId, billrunKey: '202606', due, beforeTax: due, taxes: {}, dueDate },
-    ),
-  )
-}
+) => storeInvoice(world.catalog(), { aid, invoiceId, due: `-${amount}`, nowMs: world.now, dueDate })
 
 /** An account that has paid invoices of these amounts by card. */
 async function payer(...amounts: string[]): Promise<number> {
@@ -117,7 +108,7 @@ describe('a refund', () => {
     expect(await creditLeft(account * 10 + 5)).toEqual(['4', '0'])
     const tooMuch = world.charge(account, { mode: 'refund', amount: new Decimal(22) })
     await expect(tooMuch).rejects.toThrow(
-      `amount 22 is bigger than the credit of account ${account}`,
+      `amount 22 EUR is bigger than the credit of account ${account}`,
     )
     const selection = { excludeInvoices: [account * 10 + 5] }
     const many = { mode: 'refund', payMode: 'multiple_payments', selection } as const

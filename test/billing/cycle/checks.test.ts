@@ -1,13 +1,16 @@
 import { describe, expect, it } from 'vitest'
+import { moneyFormat } from '../../../src/billing/currency.ts'
 import { checkCharges, checkNegative } from '../../../src/billing/cycle/checks.ts'
 import type { ChargeLine } from '../../../src/billing/cycle/lines.ts'
 import { Exact } from '../../../src/rating/line-tax.ts'
-import { date, offer, subscriber, wanted } from '../../support/billing/account-cycle.ts'
+import { date, offer, subscribed, wanted } from '../../support/billing/account-cycle.ts'
+
+const GBP = moneyFormat(826)
 
 const LINE = wanted({
   key: '202004',
   plans: [offer('PLAN', 100)],
-  subscribers: [subscriber('PLAN', { from: '2020-01-01' })],
+  subscribers: subscribed('PLAN', '2020-01-01'),
 })[0] as ChargeLine
 
 const check =
@@ -17,6 +20,7 @@ const check =
       1,
       changes.map((change) => ({ ...LINE, ...change })),
       false,
+      GBP,
     )
 
 const span = (from: string, to: string) => ({
@@ -52,7 +56,7 @@ describe('charges', () => {
     [{ amount: new Exact('200.01'), quantity: 2 }, false],
   ])('%j: %s', (change, isPermitted) => {
     if (isPermitted) expect(check(change)).not.toThrow()
-    else expect(check(change)).toThrow('is above the full price 100 ×')
+    else expect(check(change)).toThrow('is above the full price 100 GBP ×')
   })
 })
 
@@ -64,8 +68,8 @@ describe('a total', () => {
     ['-0', false, true],
     ['1', false, true],
   ])('of %s with a reason (%s): %s', (total, hasReason, isPermitted) => {
-    const of = () => checkNegative(1, new Exact(total), hasReason)
+    const of = () => checkNegative(1, new Exact(total), hasReason, GBP)
     if (isPermitted) expect(of).not.toThrow()
-    else expect(of).toThrow('account 1: invoice: the total -1 is negative without')
+    else expect(of).toThrow('account 1: invoice: the total -1 GBP is negative without')
   })
 })

@@ -13,6 +13,7 @@ import {
   offer,
   ofPlan,
   ofService,
+  subscribed,
   subscriber,
   totals,
 } from '../../support/billing/account-cycle.ts'
@@ -55,7 +56,7 @@ describe('upfront with discounts', () => {
       plans: [UP],
       discounts,
       settings: { billableNextCycle: true },
-      subscribers: [subscriber('UP', { from: '2026-01-01' })],
+      subscribers: subscribed('UP', '2026-01-01'),
     })
     expect(lines.map(({ charge_amount }) => Number(charge_amount))).toEqual([
       100,
@@ -72,7 +73,7 @@ describe('upfront with discounts', () => {
         subject: { plan: { UP: { value: 0.1 } } },
       }),
     ]
-    const given = { charges, subscribers: [subscriber('UP', { from: '2025-11-01' })] }
+    const given = { charges, subscribers: subscribed('UP', '2025-11-01') }
     const { after } = twice('202512', '202601', given)
     expect(show(after)).toEqual([
       ['flat', 'charge', true, 100, false],
@@ -92,8 +93,8 @@ describe('upfront with discounts', () => {
     const { after } = twice(
       '202512',
       '202601',
-      { charges, subscribers: [subscriber('UP', { from: '2025-11-01' })] },
-      { charges, subscribers: [subscriber('UP', { from: '2025-11-01', to: '2025-12-16' })] },
+      { charges, subscribers: subscribed('UP', '2025-11-01') },
+      { charges, subscribers: subscribed('UP', '2025-11-01', '2025-12-16') },
     )
     expect(show(after)).toEqual([
       ['flat', 'refund', false, -51.612903, true],
@@ -117,7 +118,7 @@ describe('upfront with discounts', () => {
     const { after } = twice(
       '202411',
       '202412',
-      { discounts, services, subscribers: [subscriber('UP', { from: '2024-01-01' })] },
+      { discounts, services, subscribers: subscribed('UP', '2024-01-01') },
       {
         discounts,
         services,
@@ -173,7 +174,7 @@ describe('upfront with discounts', () => {
       key: '202601',
       plans: [UP],
       discounts,
-      subscribers: [subscriber('UP', { from: '2025-01-01' })],
+      subscribers: subscribed('UP', '2025-01-01'),
       written: imported,
     }
     expect(show(compute(given))).toEqual([
@@ -184,13 +185,13 @@ describe('upfront with discounts', () => {
 
   it('nothing is charged for the past without a previous run, if that is required', () => {
     const settings = { reconcileRequiresPreviousRun: true }
-    const subscribers = [subscriber('UP', { from: '2025-01-01' })]
+    const subscribers = subscribed('UP', '2025-01-01')
     isClose(totals({ key: '202601', plans: [UP], subscribers, settings }), 100, 117)
     isClose(totals({ key: '202601', plans: [UP], subscribers }), 200, 234)
   })
 
   it('differences of 0 are written only if that is set', () => {
-    const given = { subscribers: [subscriber('UP', { from: '2025-01-01' })] }
+    const given = { subscribers: subscribed('UP', '2025-01-01') }
     const settings = { generateZeroRefunds: true }
     const { after } = twice('202512', '202601', given, { ...given, settings })
     expect(show(after)).toEqual([

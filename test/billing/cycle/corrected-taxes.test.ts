@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { AccountInvoice } from '../../../src/billing/cycle/compute.ts'
+import { importedLine } from '../../../src/catalog/records/imported-line.ts'
 import type { TaxContext } from '../../../src/rating/price.ts'
 import {
   adjustment,
@@ -28,6 +29,8 @@ function vat(...rates: readonly (readonly [string, string])[]): TaxContext {
 
 const RAISED = vat(['0.19', '2020-01-01'], ['0.25', '2024-02-10'])
 const MONTH = offer('PLAN', 100, { upfront: true })
+const yearly = (price: number) =>
+  offer('PLAN', price, { upfront: true, recurrence: { frequency: 12, start: 1 } })
 
 const TENTH = adjustment('TENTH', {
   ...ofPlan('PLAN'),
@@ -59,6 +62,9 @@ const ending = (to?: string, from = '2023-01-01') => [
 ]
 /** Lines of the run of January, which charged ahead for February, at 19 %. */
 const charged = (more: Changed = {}) => run('202402', { subscribers: ending(), ...more }).lines
+
+/** As from the file of another system. */
+const imported = (line: object) => importedLine(JSON.parse(JSON.stringify(line)), 'UTC')
 
 describe('a correction has the taxes of the line that it corrects', () => {
   it.each([
@@ -95,12 +101,7 @@ describe('a correction has the taxes of the line that it corrects', () => {
 
   it('of a year with a discount', () => {
     const taxation = vat(['0.25', '2020-01-01'], ['0.07', '2025-02-10'])
-    const YEAR = { upfront: true, recurrence: { frequency: 12, start: 1 } }
-    const given = {
-      taxation,
-      plans: [offer('PLAN', 1200, YEAR)],
-      discounts: [TENTH],
-    }
+    const given = { taxation, plans: [yearly(1200)], discounts: [TENTH] }
     const since = (to?: string) => ending(to, '2025-01-01')
     const before = run('202502', { ...given, subscribers: since() })
     expect(before.invoice.totals.after_vat).toBe(1350)
@@ -160,6 +161,32 @@ describe('a correction has the taxes of the line that it corrects', () => {
     expect(corrections(unknown)[0]?.[1]).toBe(-34)
   })
 
+  it('also that of another system, whose rules round the signed number', () => {
+    const rounded = (mode: string) => ({
+      taxation: vat(['0.19', '2020-01-01']),
+      plans: [offer('PLAN', 33.4, { upfront: true, rounding_rules: whole(mode) })],
+      discounts: [TENTH],
+    })
+    const exported = charged(rounded('up')).filter(({ is_upfront: ahead }) => ahead)
+    expect(exported.map((line) => line.final_charge)).toEqual([40, -4])
+    const written = exported.map((line) => {
+      const ofDiscount = { rounding_rules: { ...line.rounding_rules, rounding_type: 'down' } }
+      return imported({ ...line, ...(line.type === 'credit' && ofDiscount) })
+    })
+    const after = run('202403', { ...rounded('None'), subscribers: ending('2024-02-01'), written })
+    expect(corrections(after).map(([, amount]) => amount)).toEqual([-40, 4])
+  })
+
+  it('also that of another system with an embedded tax', () => {
+    const [revision] = vat(['0.19', '2020-01-01']).taxes.get('VAT') ?? []
+    const embedded = new Map([['VAT', [{ ...revision, isEmbedded: true }]]])
+    const taxation = { ...taxationOf({ VAT: '0' }), taxes: embedded } as TaxContext
+    const [line] = charged({ taxation }).filter(({ is_upfront: ahead }) => ahead)
+    const written = [imported({ ...line })]
+    const [back] = run('202403', { subscribers: ending('2024-02-01'), written }).lines
+    expect(back).toMatchObject({ aprice: -119, final_charge: -119 })
+  })
+
   it('that of another system is in force now, if its taxes were not imported', () => {
     const written = charged().map(({ tax_data: _, ...line }) => line)
     const after = run('202403', { subscribers: ending('2024-02-01'), written })
@@ -197,14 +224,9 @@ describe('an extension of what was paid ahead', () => {
   })
 
   it('of a year is a charge of its own for the runs after it', () => {
-    const YEAR = { upfront: true, recurrence: { frequency: 12, start: 1 } }
     const discounts = [TENTH]
-    const plans = [offer('PLAN', 366, YEAR)]
-    const given = (to: string) => ({
-      plans,
-      discounts,
-      subscribers: ending(to, '2024-01-01'),
-    })
+    const plans = [yearly(366)]
+    const given = (to: string) => ({ plans, discounts, subscribers: ending(to, '2024-01-01') })
     const first = run('202402', given('2024-02-16')).lines
     const extended = run('202403', { ...given('2024-05-01'), written: first })
     expect(corrections(extended)).toEqual([
@@ -228,6 +250,8 @@ describe('an extension of what was paid ahead', () => {
 })
 
 describe('a change of the tax alone', () => {
+  const settings = { correctTax: true }
+
   it('leaves what was paid ahead as it is, and is told', () => {
     const after = run('202403', { subscribers: ending(), written: charged() })
     expect(corrections(after)).toEqual([])
@@ -245,7 +269,6 @@ describe('a change of the tax alone', () => {
   })
 
   it('is corrected by the rate at the end of the supply, if the setting says so', () => {
-    const settings = { correctTax: true }
     const discounts = [TENTH]
     const written = charged({ discounts })
     const after = run('202403', { settings, discounts, subscribers: ending(), written })
@@ -259,7 +282,6 @@ describe('a change of the tax alone', () => {
   })
 
   it('of a part of the month is corrected for that part', () => {
-    const settings = { correctTax: true }
     const given = { settings, subscribers: ending('2024-02-16'), written: charged() }
     expect(corrections(run('202403', given))).toEqual([
       ['PLAN', Number(((125 * 15) / 29).toFixed(2)), [0.25]],
@@ -268,7 +290,6 @@ describe('a change of the tax alone', () => {
   })
 
   it('after the supply is none', () => {
-    const settings = { correctTax: true }
     const given = { settings, subscribers: ending('2024-02-06'), written: charged() }
     const after = run('202403', given)
     const left = Number(((-119 * 24) / 29).toFixed(2))
@@ -277,10 +298,8 @@ describe('a change of the tax alone', () => {
 
   it('of a year that ended early is corrected once', () => {
     const taxation = vat(['0.19', '2020-01-01'], ['0.25', '2024-06-01'])
-    const YEAR = { upfront: true, recurrence: { frequency: 12, start: 1 } }
-    const plans = [offer('PLAN', 366, YEAR)]
+    const plans = [yearly(366)]
     const since = (to: string) => ending(to, '2024-01-01')
-    const settings = { correctTax: true }
     const given = { taxation, plans, settings, subscribers: since('2024-07-01') }
     const { lines } = run('202402', given)
     const ended = run('202407', { ...given, written: lines })
@@ -295,12 +314,11 @@ describe('a change of the tax alone', () => {
 
   it('of a year is corrected when the year is over', () => {
     const taxation = vat(['0.19', '2020-01-01'], ['0.25', '2024-06-01'])
-    const YEAR = { upfront: true, recurrence: { frequency: 12, start: 1 } }
     const given = {
       taxation,
-      plans: [offer('PLAN', 1200, YEAR)],
+      plans: [yearly(1200)],
       subscribers: ending(undefined, '2024-01-01'),
-      settings: { correctTax: true },
+      settings,
     }
     const before = run('202402', given)
     const written = before.lines

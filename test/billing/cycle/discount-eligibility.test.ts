@@ -2,6 +2,7 @@
 import { describe, expect, it } from 'vitest'
 import type { AdjustmentLine } from '../../../src/billing/cycle/lines.ts'
 import type { Fields } from '../../../src/domain/fields.ts'
+import { cycle, daily, from, GOLD, IRON, lineOf, to, when } from '../../support/billing/april.ts'
 import {
   adjust,
   amountsOf,
@@ -12,17 +13,6 @@ import {
   onPlan,
   onSubscriber,
 } from '../../support/billing/cycle.ts'
-
-/** April 2026: 30 days. A discount of 30 is 1 per day. */
-const cycle = cycleOf('202605')
-const daily = (fields: Fields): Fields => ({
-  key: 'D',
-  type: 'monetary',
-  subject: { monthly_fees: { value: 30 } },
-  ...fields,
-})
-const when = (...conditions: Fields[]) => ({ params: { conditions } })
-const lineOf = (sid = 1) => chargeOf(cycle, { sid, kind: 'service', name: 'S', fullPrice: 3000 })
 
 /** Days of the discount per subscriber, as `5-10 20-31`. */
 function daysOf(
@@ -42,11 +32,6 @@ function daysOf(
   }
   return result
 }
-
-const GOLD = { plan: 'GOLD' }
-const IRON = { plan: 'IRON' }
-const from = (day: string, fields: Fields = GOLD) => ({ ...fields, from: `2026-04-${day}` })
-const to = (day: string, fields: Fields = GOLD) => ({ ...fields, to: `2026-04-${day}` })
 
 describe('the days of a discount', () => {
   it.each([

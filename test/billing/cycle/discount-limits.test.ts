@@ -112,24 +112,16 @@ describe('the limits of a run', () => {
 describe('a corrected discount', () => {
   /** Paid ahead only. */
   const ahead = { plans: [offer('ARREARS', 0)], services: [AHEAD] }
-  const subscribers = both
   const discount = (limit: number, from: string) =>
     monthly({ limit, from: date(from), proration: 'yes' })
-  const run = (limit: number, from: string, before: Given) => ({
-    ...ahead,
-    subscribers,
-    key: '202604',
-    discounts: [discount(limit, from)],
-    ...after(before),
-  })
-  const first = (limit: number, from: string): Given => ({
-    ...ahead,
-    subscribers,
-    key: '202603',
-    discounts: [discount(limit, from)],
-    settings: { reconcileRequiresPreviousRun: true },
-    written: [],
-  })
+  const common = { ...ahead, subscribers: both }
+  const run = (limit: number, from: string, before: Given) => {
+    return { ...common, key: '202604', discounts: [discount(limit, from)], ...after(before) }
+  }
+  const first = (limit: number, from: string): Given => {
+    const settings = { reconcileRequiresPreviousRun: true }
+    return { ...common, key: '202603', discounts: [discount(limit, from)], settings, written: [] }
+  }
 
   it('counts with what exceeds the grant of the run before', () => {
     // 17 of 31 days were granted for March; then the discount begins on the first.
@@ -161,28 +153,13 @@ describe('a corrected discount', () => {
 
   it('keeps what was granted without a common count', () => {
     // Another system granted 60 in its run.
-    const line = (more: Fields) => ({
-      type: 'credit',
-      usaget: 'discount',
-      sid: 2,
-      key: 'D',
-      aprice: -30,
-      billrun: '202603',
-      ...more,
-    })
-    const charge = {
-      type: 'service',
-      sid: 2,
-      name: 'AHEAD',
-      aprice: 100,
-      is_upfront: true,
-      charge_op: 'charge',
-      stamp: 'ahead',
-    }
+    const granted30 = { type: 'credit', usaget: 'discount', sid: 2, key: 'D', aprice: -30 }
+    const line = { ...granted30, billrun: '202603' }
+    const charge = { type: 'service', sid: 2, name: 'AHEAD', aprice: 100, stamp: 'ahead' }
     const written = [
-      charge,
-      line({ is_upfront: false }),
-      line({ is_upfront: true, eligible_line: 'ahead' }),
+      { ...charge, is_upfront: true, charge_op: 'charge' },
+      { ...line, is_upfront: false },
+      { ...line, is_upfront: true, eligible_line: 'ahead' },
     ]
     const given = { ...base, key: '202604', discounts: [monthly({ limit: 40 })], written }
     expect(granted(given)).toEqual([

@@ -1,22 +1,8 @@
 /** Exclusions, proration, limits and order of discounts. */
 import { describe, expect, it } from 'vitest'
 import type { Fields } from '../../../src/domain/fields.ts'
+import { cycle, daily, from, GOLD, IRON, lineOf, to, when } from '../../support/billing/april.ts'
 import { adjust, amountsOf, chargeOf, cycleOf, onPlan } from '../../support/billing/cycle.ts'
-
-/** April 2026: 30 days. */
-const cycle = cycleOf('202605')
-const daily = (fields: Fields): Fields => ({
-  key: 'D',
-  type: 'monetary',
-  subject: { monthly_fees: { value: 30 } },
-  ...fields,
-})
-const when = (...conditions: Fields[]) => ({ params: { conditions } })
-const lineOf = (sid = 1) => chargeOf(cycle, { sid, kind: 'service', name: 'S', fullPrice: 3000 })
-const GOLD = { plan: 'GOLD' }
-const IRON = { plan: 'IRON' }
-const from = (day: string, fields: Fields = GOLD) => ({ ...fields, from: `2026-04-${day}` })
-const to = (day: string, fields: Fields = GOLD) => ({ ...fields, to: `2026-04-${day}` })
 
 describe('exclusions', () => {
   const discount = (key: string, priority: number, more: Fields = {}) => ({
@@ -106,7 +92,7 @@ describe('limits', () => {
     const found = adjust({ cycle, discounts: [daily({ limit: '45' })], lines })
     expect(amountsOf(found)).toEqual([-30, -15])
     expect(found[1]?.uncappedAmount?.toNumber()).toBe(-30)
-    expect(found[1]?.explain.notes).toContain('30 is reduced to what is left: 15')
+    expect(found[1]?.explain.notes).toContain('30 GBP is reduced to what is left: 15 GBP')
   })
 
   it('apply to conditional charges, which may be higher than the line', () => {

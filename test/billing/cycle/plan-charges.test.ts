@@ -6,6 +6,7 @@ import {
   type Given,
   offer,
   shown,
+  subscribed,
   subscriber,
   total,
   wanted,
@@ -32,18 +33,14 @@ describe('a plan in arrears', () => {
     ['the last day', '202004', '2020-03-31 23:59:59', undefined, 1 / 31],
     ['the whole cycle and no more', '202004', '2020-03-01', '2020-04-01', 1],
   ])('%s in %s', (_, key, from, to, factor) => {
-    const times = to === undefined ? { from } : { from, to }
-    const lines = wanted({ key, plans: [PLAN], subscribers: [subscriber('PLAN', times)] })
+    const lines = wanted({ key, plans: [PLAN], subscribers: subscribed('PLAN', from, to) })
     expect(total(lines)).toBeCloseTo(100 * factor, 10)
     expect(lines).toHaveLength(1)
     expect(lines[0]).toMatchObject({ kind: 'flat', op: 'charge', isUpfront: false, plan: 'PLAN' })
   })
 
   it('is not charged in cycles without a day of it', () => {
-    const given = {
-      plans: [PLAN],
-      subscribers: [subscriber('PLAN', { from: '2020-03-01', to: '2020-04-01' })],
-    }
+    const given = { plans: [PLAN], subscribers: subscribed('PLAN', '2020-03-01', '2020-04-01') }
     expect(wanted({ ...given, key: '202003' })).toEqual([])
     expect(wanted({ ...given, key: '202005' })).toEqual([])
   })
@@ -61,9 +58,8 @@ describe('a plan in arrears', () => {
     ['FFF', '2020-03-10', undefined, 31],
     ['FTF', '2020-02-10', '2020-03-21', 31],
   ])('%s from %s until %s: %i days of 31', (name, from, to, days) => {
-    const times = to === undefined ? { from } : { from, to }
-    const plans = [switched(name)]
-    const lines = wanted({ key: '202004', plans, subscribers: [subscriber(name, times)] })
+    const subscribers = subscribed(name, from, to)
+    const lines = wanted({ key: '202004', plans: [switched(name)], subscribers })
     expect(total(lines)).toBeCloseTo((100 * days) / 31, 9)
   })
 
@@ -141,7 +137,7 @@ describe('a plan in arrears', () => {
       key,
       calendar,
       plans: [PLAN],
-      subscribers: [subscriber('PLAN', { from: '2020-01-01' })],
+      subscribers: subscribed('PLAN', '2020-01-01'),
     })
     expect(total(lines)).toBe(100)
     expect(lines[0]?.cycle.days).toBe(days)
@@ -152,7 +148,7 @@ describe('a plan in arrears', () => {
       key: '202405',
       calendar: { ...CALENDAR, cycleDay: 10 },
       plans: [PLAN],
-      subscribers: [subscriber('PLAN', { from: '2024-04-10' })],
+      subscribers: subscribed('PLAN', '2024-04-10'),
     }
     expect(total(wanted(given))).toBe(100)
     const byMonth = wanted({ ...given, settings: { calendarMonthFractions: true } })
@@ -171,11 +167,7 @@ describe('a price by months since the activation', () => {
     ['202406', [300]],
     ['202408', []],
   ])('in %s', (key, amounts) => {
-    const lines = wanted({
-      key,
-      plans: [tiers],
-      subscribers: [subscriber('TIERS', { from: '2023-12-01' })],
-    })
+    const lines = wanted({ key, plans: [tiers], subscribers: subscribed('TIERS', '2023-12-01') })
     expect(lines.map(({ amount }) => amount.toNumber())).toEqual(amounts)
   })
 
@@ -183,7 +175,7 @@ describe('a price by months since the activation', () => {
     const lines = wanted({
       key: '202404',
       plans: [tiers],
-      subscribers: [subscriber('TIERS', { from: '2024-01-15' })],
+      subscribers: subscribed('TIERS', '2024-01-15'),
     })
     expect(shown(lines)).toEqual([
       ['TIERS', 45.16129, '2024-03-01 2024-03-15 14/31'],
@@ -210,9 +202,6 @@ describe('a price by months since the activation', () => {
 
 describe('periods of several months', () => {
   const yearly = offer('YEAR', 365, { recurrence: { frequency: 12, start: 1 } })
-  const since = (from: string, to?: string) => [
-    subscriber('YEAR', to === undefined ? { from } : { from, to }),
-  ]
 
   it.each([
     ['202501', '2020-01-01', undefined, 365],
@@ -222,7 +211,7 @@ describe('periods of several months', () => {
     ['202504', '2020-01-01', '2025-03-02', 60],
     ['202505', '2020-01-01', '2025-03-02', 0],
   ])('in %s since %s until %s: %d', (key, from, to, amount) => {
-    const lines = charged({ key, plans: [yearly], subscribers: since(from, to) })
+    const lines = charged({ key, plans: [yearly], subscribers: subscribed('YEAR', from, to) })
     expect(total(lines)).toBeCloseTo(amount, 9)
   })
 
@@ -230,13 +219,7 @@ describe('periods of several months', () => {
     const quarterly = offer('QUARTER', 90, { recurrence: { frequency: 3 } })
     const keys = ['202502', '202503', '202504', '202505', '202506', '202507']
     const amounts = keys.map((key) =>
-      total(
-        charged({
-          key,
-          plans: [quarterly],
-          subscribers: [subscriber('QUARTER', { from: '2025-02-01' })],
-        }),
-      ),
+      total(charged({ key, plans: [quarterly], subscribers: subscribed('QUARTER', '2025-02-01') })),
     )
     expect(amounts).toEqual([0, 0, 0, 90, 0, 0])
   })
@@ -244,7 +227,7 @@ describe('periods of several months', () => {
   it('paid ahead are charged before they begin', () => {
     const plans = [{ ...yearly, upfront: true }]
     const of = (key: string, from: string) => {
-      const lines = charged({ key, plans, subscribers: since(from) })
+      const lines = charged({ key, plans, subscribers: subscribed('YEAR', from) })
       return lines.map(({ isUpfront, amount }) => [isUpfront, amount.toDecimalPlaces(9).toNumber()])
     }
     expect(of('202501', '2020-01-01')).toEqual([[true, 365]])

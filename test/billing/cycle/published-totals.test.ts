@@ -12,6 +12,7 @@ import {
   offer,
   ofPlan,
   ofService,
+  subscribed,
   subscriber,
   totals,
 } from '../../support/billing/account-cycle.ts'
@@ -122,7 +123,7 @@ describe('a published total', () => {
           subject: { plan: { [name]: { value: 10 } } },
         }),
       ]
-      const subscribers = [subscriber(name, to === undefined ? { from } : { from, to })]
+      const subscribers = subscribed(name, from, to)
       isClose(totals({ key: '202004', plans, discounts, subscribers }), before, after)
     },
   )
@@ -235,7 +236,7 @@ describe('a published total', () => {
         subject: { plan: { P: { value: 1 } } },
       }),
     ]
-    const subscribers = [subscriber('P', { from: '2023-09-30' })]
+    const subscribers = subscribed('P', '2023-09-30')
     const found = totals({
       key: '202311',
       plans: [offer('P', 25.55555556)],
@@ -255,7 +256,7 @@ describe('a published total', () => {
       }),
     ]
     isClose(
-      totals({ key: '202510', plans, subscribers: [subscriber('P', { from: '2025-09-13' })] }),
+      totals({ key: '202510', plans, subscribers: subscribed('P', '2025-09-13') }),
       12.59,
       14.7303,
     )

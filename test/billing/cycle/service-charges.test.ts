@@ -5,6 +5,7 @@ import {
   type Given,
   offer,
   shown,
+  subscribed,
   subscriber,
   total,
   wanted,
@@ -17,6 +18,9 @@ describe('services', () => {
     subscriber('PLAN', { from: '2020-01-01' }, { services, ...more }),
   ]
   const FREE = offer('PLAN', 0)
+  /** Charges of a free plan with a service at 31. */
+  const chargesOf = (key: string, entries: readonly object[]) =>
+    wanted({ key, plans: [FREE], services: [offer('S', 31)], subscribers: held(entries) })
 
   it.each([
     ['2020-03-11', undefined, 21],
@@ -25,12 +29,7 @@ describe('services', () => {
     ['2019-01-01', undefined, 31],
   ])('from %s to %s: %i days of 31', (from, to, days) => {
     const entry = { name: 'S', from: date(from), ...(to !== undefined && { to: date(to) }) }
-    const lines = wanted({
-      key: '202004',
-      plans: [FREE],
-      services: [offer('S', 31)],
-      subscribers: held([entry]),
-    })
+    const lines = chargesOf('202004', [entry])
     expect(total(lines)).toBeCloseTo(days, 9)
     expect(lines[1]).toMatchObject({ kind: 'service', name: 'S', plan: 'PLAN' })
   })
@@ -44,12 +43,7 @@ describe('services', () => {
     ['2025-01-02', undefined, false],
   ])('from %s to %s in the cycle of December 2024: %s', (from, to, isCharged) => {
     const entry = { name: 'S', from: date(from), ...(to !== undefined && { to: date(to) }) }
-    const lines = wanted({
-      key: '202501',
-      plans: [FREE],
-      services: [offer('S', 31)],
-      subscribers: held([entry]),
-    })
+    const lines = chargesOf('202501', [entry])
     expect(lines.length).toBe(isCharged ? 2 : 1)
   })
 
@@ -93,7 +87,7 @@ describe('services', () => {
       key: '202004',
       plans,
       services: [offer('S', 100)],
-      subscribers: [subscriber('PLAN', { from: '2020-03-11' })],
+      subscribers: subscribed('PLAN', '2020-03-11'),
     }
     expect(total(wanted(given))).toBeCloseTo((200 * 21) / 31, 9)
     const settings = { chargeIncludedServices: false }
@@ -122,23 +116,13 @@ describe('services', () => {
   it('with different ids are charged separately, those with one id once per day', () => {
     const entry = { name: 'S', from: date('2020-01-01') }
     const entries = [{ ...entry, service_id: 1 }, { ...entry, service_id: 2 }, entry, entry]
-    const lines = wanted({
-      key: '202004',
-      plans: [FREE],
-      services: [offer('S', 31)],
-      subscribers: held(entries),
-    })
+    const lines = chargesOf('202004', entries)
     expect(lines.map(({ serviceId }) => serviceId)).toEqual([undefined, '1', '2', undefined, '#2'])
     const again = [
       { ...entry, service_id: 1, to: date('2020-03-10 10:00:00') },
       { ...entry, service_id: 1, from: date('2020-03-10 10:00:00') },
     ]
-    const parts = wanted({
-      key: '202004',
-      plans: [FREE],
-      services: [offer('S', 31)],
-      subscribers: held(again),
-    })
+    const parts = chargesOf('202004', again)
     expect(total(parts)).toBeCloseTo(31, 9)
   })
 })
@@ -154,17 +138,17 @@ describe('a price that changes within the cycle', () => {
   ]
 
   it('is the one at the end of the charged period', () => {
-    const subscribers = [subscriber('PLAN', { from: '2020-01-01' })]
+    const subscribers = subscribed('PLAN', '2020-01-01')
     const lines = wanted({ key: '202004', plans: revisions(), subscribers })
     expect(shown(lines)).toEqual([['PLAN', 62, '2020-03-01 2020-04-01 1']])
-    const ended = [subscriber('PLAN', { from: '2020-01-01', to: '2020-03-09' })]
+    const ended = subscribed('PLAN', '2020-01-01', '2020-03-09')
     expect(shown(wanted({ key: '202004', plans: revisions(), subscribers: ended }))).toEqual([
       ['PLAN', 8, '2020-03-01 2020-03-09 8/31'],
     ])
   })
 
   it('splits the period with `by_day`', () => {
-    const subscribers = [subscriber('PLAN', { from: '2020-01-01' })]
+    const subscribers = subscribed('PLAN', '2020-01-01')
     const lines = wanted({ key: '202004', plans: revisions('by_day'), subscribers })
     expect(shown(lines)).toEqual([
       ['PLAN', 10, '2020-03-01 2020-03-11 10/31'],
@@ -176,27 +160,21 @@ describe('a price that changes within the cycle', () => {
 
 describe('overrides', () => {
   const price = (amount: number) => ({ price: [{ from: 0, to: 'UNLIMITED', price: amount }] })
-  const entry = { name: 'S', from: date('2020-01-01') }
-  const of = (overrides: readonly object[], account: readonly object[] = []) =>
-    wanted({
+  const inGroup = (value: string) => {
+    const condition = { field: 'group', op: 'eq', value }
+    return { type: 'plan', key: 'PLAN', condition, value: price(5) }
+  }
+  const of = (overrides: readonly object[], account: readonly object[] = []) => {
+    const entry = { name: 'S', from: date('2020-01-01') }
+    const services = [1, 2].map((service_id) => ({ ...entry, service_id }))
+    return wanted({
       key: '202004',
       plans: [offer('PLAN', 100, { group: 'A' })],
       services: [offer('S', 10)],
-      subscribers: [
-        subscriber(
-          'PLAN',
-          { from: '2020-01-01' },
-          {
-            overrides,
-            services: [
-              { ...entry, service_id: 1 },
-              { ...entry, service_id: 2 },
-            ],
-          },
-        ),
-      ],
+      subscribers: [subscriber('PLAN', { from: '2020-01-01' }, { overrides, services })],
       account: { overrides: account },
     }).map(({ amount }) => amount.toNumber())
+  }
 
   it.each([
     [[], [100, 10, 10]],
@@ -204,28 +182,8 @@ describe('overrides', () => {
     [[{ type: 'plan', key: 'OTHER', value: price(50) }], [100, 10, 10]],
     [[{ type: 'service', key: 'S', value: price(5) }], [100, 5, 5]],
     [[{ type: 'service', key: 'S', id: '2', value: price(5) }], [100, 10, 5]],
-    [
-      [
-        {
-          type: 'plan',
-          key: 'PLAN',
-          condition: { field: 'group', op: 'eq', value: 'A' },
-          value: price(5),
-        },
-      ],
-      [5, 10, 10],
-    ],
-    [
-      [
-        {
-          type: 'plan',
-          key: 'PLAN',
-          condition: { field: 'group', op: 'eq', value: 'B' },
-          value: price(5),
-        },
-      ],
-      [100, 10, 10],
-    ],
+    [[inGroup('A')], [5, 10, 10]],
+    [[inGroup('B')], [100, 10, 10]],
     [[{ type: 'discount', key: 'PLAN', value: { limit: 5 } }], [100, 10, 10]],
   ])('%j: %j', (overrides, amounts) => {
     expect(of(overrides)).toEqual(amounts)
@@ -254,7 +212,7 @@ describe('an account cannot be computed if', () => {
     wanted({
       key: '202004',
       plans: [PLAN],
-      subscribers: [subscriber('PLAN', { from: '2020-01-01' })],
+      subscribers: subscribed('PLAN', '2020-01-01'),
       ...given,
     })
 

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { moneyFormat } from '../../../src/billing/currency.ts'
 import type { StoredRevision } from '../../../src/billing/cycle/input.ts'
 import type { ChargeLine } from '../../../src/billing/cycle/lines.ts'
 import { correctedCharges, differences } from '../../../src/billing/cycle/reconcile.ts'
@@ -8,6 +9,7 @@ import {
   date,
   type Given,
   offer,
+  subscribed,
   subscriber,
   total,
   wanted,
@@ -37,7 +39,13 @@ function stored(lines: readonly ChargeLine[]) {
 function run(given: Given) {
   const { cycle, written } = accountCycle(given)
   const due = wanted(given, 'due')
-  const corrections = { aid: 1, cycle, keepsZero: false, entityOf: () => ({}) }
+  const corrections = {
+    aid: 1,
+    cycle,
+    keepsZero: false,
+    entityOf: () => ({}),
+    money: moneyFormat(826),
+  }
   return {
     corrections: correctedCharges(due, writtenFor(written, cycle).charges, corrections),
     ahead: wanted(given, 'ahead'),
@@ -55,12 +63,18 @@ function show(lines: readonly ChargeLine[]) {
 
 const revisions = (...all: StoredRevision[]) => all
 
+/** A run for January, after one that has charged the plan ahead for December. */
+function inJanuary(plans: StoredRevision[], subscribers: StoredRevision[]) {
+  const before = { key: '202512', plans: [PLAN], subscribers: subscribed('PLAN', '2025-01-01') }
+  return run({ key: '202601', plans, subscribers, written: stored(run(before).ahead) })
+}
+
 describe('a plan paid ahead', () => {
   it('is charged for the next cycle up to a known end', () => {
     const given = {
       key: '202601',
       plans: [PLAN],
-      subscribers: [subscriber('PLAN', { from: '2025-01-01', to: '2026-01-16' })],
+      subscribers: subscribed('PLAN', '2025-01-01', '2026-01-16'),
     }
     expect(show(run(given).ahead)).toEqual([['PLAN', 'charge', 48.387097, '2026-01-01 2026-01-16']])
     expect(run(given).ahead[0]).toMatchObject({ isUpfront: true, cycle: { key: '202602' } })
@@ -68,22 +82,14 @@ describe('a plan paid ahead', () => {
 
   it('is not charged ahead if it ends before, or begins after the next cycle', () => {
     const of = (from: string, to?: string) =>
-      run({
-        key: '202601',
-        plans: [PLAN],
-        subscribers: [subscriber('PLAN', to === undefined ? { from } : { from, to })],
-      }).ahead
+      run({ key: '202601', plans: [PLAN], subscribers: subscribed('PLAN', from, to) }).ahead
     expect(of('2025-01-01', '2026-01-01')).toEqual([])
     expect(of('2026-02-01')).toEqual([])
     expect(total(of('2026-01-31'))).toBeCloseTo(100 / 31, 9)
   })
 
   it('is charged for the cycle too if no run did', () => {
-    const given = {
-      key: '202601',
-      plans: [PLAN],
-      subscribers: [subscriber('PLAN', { from: '2020-01-01' })],
-    }
+    const given = { key: '202601', plans: [PLAN], subscribers: subscribed('PLAN', '2020-01-01') }
     const { corrections, ahead } = run(given)
     expect(show(corrections)).toEqual([['PLAN', 'charge', 100, '2025-12-01 2026-01-01']])
     expect(corrections[0]?.explain.notes).toEqual(['the previous run did not charge it'])
@@ -156,41 +162,24 @@ describe('a plan paid ahead', () => {
   })
 
   it('that ends after it was paid is credited', () => {
-    const { ahead } = run({
-      key: '202512',
-      plans: [PLAN],
-      subscribers: [subscriber('PLAN', { from: '2025-01-01' })],
-    })
-    const after = run({
-      key: '202601',
-      plans: [PLAN],
-      subscribers: [subscriber('PLAN', { from: '2025-01-01', to: '2025-12-16' })],
-      written: stored(ahead),
-    })
+    const after = inJanuary([PLAN], subscribed('PLAN', '2025-01-01', '2025-12-16'))
     expect(show(after.corrections)).toEqual([
       ['PLAN', 'refund', -51.612903, '2025-12-16 2026-01-01'],
     ])
     expect(after.corrections[0]).toMatchObject({ isUpfront: false })
     expect(after.corrections[0]?.explain.notes).toEqual([
-      'wanted 48.387096774194 for 2025-12-01 to 2025-12-16',
-      'the previous run charged 100 for 2025-12-01 to 2026-01-01',
-      'difference -51.612903225806',
+      'wanted 48.387096774194 GBP for 2025-12-01 to 2025-12-16',
+      'the previous run charged 100 GBP for 2025-12-01 to 2026-01-01',
+      'difference -51.612903225806 GBP',
     ])
     expect(after.ahead).toEqual([])
   })
 
   it('that was replaced from the start is credited in full', () => {
-    const { ahead } = run({
-      key: '202512',
-      plans: [PLAN],
-      subscribers: [subscriber('PLAN', { from: '2025-01-01' })],
-    })
-    const { corrections } = run({
-      key: '202601',
-      plans: [PLAN, offer('OTHER', 31, { upfront: true })],
-      subscribers: [subscriber('OTHER', { from: '2025-12-01' })],
-      written: stored(ahead),
-    })
+    const { corrections } = inJanuary(
+      [PLAN, offer('OTHER', 31, { upfront: true })],
+      subscribed('OTHER', '2025-12-01'),
+    )
     expect(show(corrections)).toEqual([
       ['OTHER', 'charge', 31, '2025-12-01 2026-01-01'],
       ['PLAN', 'refund', -100, '2025-12-01 2026-01-01'],
@@ -198,17 +187,10 @@ describe('a plan paid ahead', () => {
   })
 
   it('with a lower price in the meantime is corrected for the period', () => {
-    const { ahead } = run({
-      key: '202512',
-      plans: [PLAN],
-      subscribers: [subscriber('PLAN', { from: '2025-01-01' })],
-    })
-    const { corrections } = run({
-      key: '202601',
-      plans: [offer('PLAN', 70, { upfront: true })],
-      subscribers: [subscriber('PLAN', { from: '2025-01-01' })],
-      written: stored(ahead),
-    })
+    const { corrections } = inJanuary(
+      [offer('PLAN', 70, { upfront: true })],
+      subscribed('PLAN', '2025-01-01'),
+    )
     expect(show(corrections)).toEqual([['PLAN', 'refund', -30, '2025-12-01 2026-01-01']])
   })
 
@@ -219,7 +201,7 @@ describe('a plan paid ahead', () => {
         key: '202601',
         settings,
         plans: [PLAN],
-        subscribers: [subscriber('PLAN', { from, to })],
+        subscribers: subscribed('PLAN', from, to),
       }).ahead
     expect(total(of('2025-01-01', '2026-01-16'))).toBe(100)
     expect(total(of('2026-01-10', '2026-03-01'))).toBe(0)
@@ -274,7 +256,7 @@ describe('lines of the previous run', () => {
 describe('the difference of lines', () => {
   it('to themselves is empty', () => {
     const lines = wanted(
-      { key: '202601', plans: [PLAN], subscribers: [subscriber('PLAN', { from: '2025-12-10' })] },
+      { key: '202601', plans: [PLAN], subscribers: subscribed('PLAN', '2025-12-10') },
       'due',
     )
     const comparable = lines.map(({ id, span, amount }) => ({ key: id, span, amount, tier: 0 }))

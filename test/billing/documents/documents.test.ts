@@ -37,9 +37,10 @@ const STORED = {
 const CONFIRMED: BillrunDocument = { ...STORED, billed: 1 }
 
 function documents(source: InvoiceSource = SOURCE, inFolder = folder()): Documents {
-  return createDocuments({ folder: inFolder }, (_subject, format, path) =>
-    writeDocument(source, format, '', path),
-  )
+  return createDocuments({ folder: inFolder }, async (_subject, format, path) => {
+    await writeDocument(source, format, '', path)
+    return null
+  })
 }
 
 async function files(): Promise<readonly string[]> {

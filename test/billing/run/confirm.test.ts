@@ -3,9 +3,16 @@ import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { confirmInvoices } from '../../../src/billing/run/confirm.ts'
+import type { Catalog } from '../../../src/catalog/connection.ts'
+import { CatalogUnavailableError, EntityConflictError } from '../../../src/catalog/errors.ts'
+import { patienceOf } from '../../../src/catalog/patience.ts'
 import { exactAmount } from '../../../src/catalog/records/exact-amount.ts'
 import { changeStoredConfig } from '../../../src/catalog/settings/stored-config.ts'
-import { useCycle } from '../../support/billing/cycle-fixture.ts'
+import { loadConfig } from '../../../src/config/load.ts'
+import { ACTOR } from '../../support/billing/books.ts'
+import { cycleOf, useCycle } from '../../support/billing/cycle-fixture.ts'
+import { inlineDocuments } from '../../support/billing/invoices.ts'
 import { runReal, storeSeller } from '../../support/billing/real-cycle.ts'
 
 const cycle = useCycle()
@@ -33,13 +40,51 @@ describe('the bill of an invoice', () => {
   it('is refused with parts of a yen', async () => {
     const { confirm } = await runReal(cycle, 100, { TOLLGATE_RATING_CURRENCY_CODE: '392' })
     const change = { $set: { 'totals.after_vat_rounded': 100.5 } } as never
+    const reason = 'invoice 101: 100.5 JPY is not an amount of the currency'
     await cycle.catalog().billrun.updateOne({ invoice_id: 101 }, change)
     expect(await confirm()).toMatchObject({
       confirmed: 0,
-      refused: [{ invoice_id: 101, reason: 'invoice 101: 100.5 is not an amount of the currency' }],
+      refused: [{ invoice_id: 101, reason }],
     })
     expect(await dueOfBill()).toBeNull()
     expect((await invoice()).billed).toBeUndefined()
+  })
+})
+
+describe('a confirmation that MongoDB interrupts', () => {
+  const COUNT = 21
+  const patience = { ...patienceOf(60_000, () => undefined), pauseMs: 1 }
+
+  /** The first transaction, and the first of other operations, have no answer. */
+  function interrupted(when: 'before' | 'after', error: Error): Catalog {
+    const catalog = cycle.catalog()
+    const seen = new Set<string>()
+    const lost = async <T>(what: string, act: () => Promise<T>, thrown: Error): Promise<T> => {
+      if (seen.has(what)) return act()
+      seen.add(what)
+      if (when === 'after') await act()
+      throw thrown
+    }
+    const away = new CatalogUnavailableError('away')
+    const run: Catalog['run'] = (what, act) => lost(what, () => catalog.run(what, act), away)
+    const transaction: Catalog['transaction'] = (what, act) =>
+      lost(what, () => catalog.transaction(what, act), error)
+    return { ...catalog, run, transaction, patience }
+  }
+
+  it.each([
+    ['before', new CatalogUnavailableError('away')],
+    ['after', new CatalogUnavailableError('away')],
+    ['before', new EntityConflictError('lost to others')],
+  ] as const)('goes on, and counts each invoice once: %s it is stored', async (when, error) => {
+    await cycle.addAccounts(COUNT)
+    await cycle.run()
+    const stores = { catalog: interrupted(when, error), config: loadConfig({ env: {} }) }
+    const own = { ...cycle.deps(), ...stores }
+    const deps = { ...own, documents: inlineDocuments(own) }
+    const done = await confirmInvoices(deps, { cycle: cycleOf(), invoices: null, actor: ACTOR })
+    expect(done).toEqual({ confirmed: COUNT, not_for_bill: 0, refused: [] })
+    expect(await cycle.catalog().bills.countDocuments()).toBe(COUNT)
   })
 })
 

@@ -127,7 +127,7 @@ describe('a confirmed invoice', () => {
     await setPrice('9')
     expect(await confirm()).toMatchObject({ confirmed: 1, refused: [] })
     const reason =
-      'the e-mail of invoice 101 has no PDF: invoice 101: its lines differ from its total by -1'
+      'the e-mail of invoice 101 has no PDF: invoice 101: its lines differ from its total by -1 EUR'
     const failed = [{ failures: 1, error: `${MAIL_KIND}: ${reason}` }]
     await expect.poll(outbox).toMatchObject(failed)
     expect(server.messages).toEqual([])

@@ -1,5 +1,6 @@
 /** `tollgate audit`: lines that no invoice has. */
 import { beforeEach, describe, expect, it } from 'vitest'
+import { moneyFormat } from '../../../src/billing/currency.ts'
 import { STORED_CUSTOMERS } from '../../../src/billing/customer-lookup.ts'
 import { auditUninvoiced, uninvoicedLines } from '../../../src/cli/audit/uninvoiced.ts'
 import { config, KEY, RUN_MS, useCycle } from '../../support/billing/cycle-fixture.ts'
@@ -58,8 +59,8 @@ describe('tollgate audit', () => {
       ],
       skipped: [{ aid: 3, cycle: KEY, reason: 'the account was left out of the run' }],
     })
-    const text = uninvoicedLines(report).join('\n')
+    const text = uninvoicedLines(report, moneyFormat(826)).join('\n')
     expect(text).toContain('late lines for the next invoices: 1\n')
-    expect(text).toMatch(/account 2: cycle 202606: on no invoice: recorded after .*: 3\n/)
+    expect(text).toMatch(/account 2: cycle 202606: on no invoice: recorded after .*: 3 GBP\n/)
   })
 })

@@ -1,5 +1,7 @@
+import { Decimal128, ObjectId } from 'mongodb'
 import { describe, expect, it } from 'vitest'
 import { balanceLineDocument } from '../../../src/catalog/records/documents.ts'
+import { packedInvoice, unpackedInvoice } from '../../../src/catalog/records/invoice-document.ts'
 import type { OperationLine } from '../../../src/domain/line.ts'
 import { FOREVER_MS } from '../../../src/domain/time.ts'
 
@@ -62,4 +64,13 @@ describe('a balance line', () => {
     expect(document).toMatchObject({ usagev: -100, charging_usaget: 'data', balance_before: 0 })
     expect(document).not.toHaveProperty('aprice')
   })
+})
+
+it('an invoice crosses between threads with the values of its customer', () => {
+  const id = new ObjectId()
+  const account = { id, since: new Date(0), limit: Decimal128.fromString('1.50'), none: undefined }
+  const invoice = { aid: 1, subs: [{ totals: { before_vat: 0.1 } }], account }
+  const bytes = structuredClone(packedInvoice(invoice as never))
+  const { none: _, ...kept } = account
+  expect(unpackedInvoice(bytes)).toEqual({ ...invoice, account: kept })
 })

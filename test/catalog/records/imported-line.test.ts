@@ -40,6 +40,25 @@ describe('an imported line', () => {
     })
   })
 
+  it('keeps its rounding by the absolute amount, and the amount before it', () => {
+    const up = { rounding_type: 'up', rounding_decimals: { $numberInt: '0' } }
+    const kept = { rounding_decimals: 0, rounding_stage: 'after_tax' }
+    const before = { final_charge: 9.4, aprice: { $numberDouble: '9.4' } }
+    expect(of({ rounding_rules: up, before_rounding: before })).toMatchObject({
+      charge_amount: '9.4',
+      rounding_rules: { rounding_type: 'up', ...kept },
+    })
+    const credit = { aprice: -9, rounding_rules: up, before_rounding: { aprice: -9.4 } }
+    expect(of(credit)).toMatchObject({
+      charge_amount: '-9.4',
+      rounding_rules: { rounding_type: 'down', ...kept },
+    })
+    const none = { rounding_type: 'None' }
+    expect(of({ rounding_rules: none })).toMatchObject({ rounding_rules: none })
+    const early = { rounding_type: 'up', rounding_stage: 'before_tax' }
+    expect(of({ rounding_rules: early })).toMatchObject({ charge_amount: '10' })
+  })
+
   it('without a stamp has one of its content', () => {
     expect(of({}).stamp).toBe(of({ unknown: 1 }).stamp)
     expect(of({}).stamp).not.toBe(of({ aprice: 11 }).stamp)
@@ -64,6 +83,8 @@ describe('an imported line', () => {
     [{ type: 'credit' }, 'usaget must be discount or conditional_charge'],
     [{ type: 'credit', usaget: 'discount' }, 'key is missing'],
     [{ charged_billrun: '2026' }, 'charged_billrun must be a cycle'],
+    [{ rounding_rules: { rounding_type: 'above' } }, 'rounding_rules.rounding_type must be'],
+    [{ rounding_rules: { rounding_type: 'up' } }, 'before_rounding.aprice is missing'],
     [{ tax_data: { taxes: [{ key: 'VAT' }] } }, 'tax_data.taxes.0.tax is missing'],
   ])('%j is refused', (more, text) => {
     expect(() => of(more)).toThrow(text)

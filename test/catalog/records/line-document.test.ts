@@ -1,69 +1,23 @@
 import { describe, expect, it } from 'vitest'
 import { lineDocument, pricingFields } from '../../../src/catalog/records/line-document.ts'
 import { UNLIMITED_TOTAL } from '../../../src/domain/counters.ts'
-import type { Line } from '../../../src/domain/line.ts'
-import type { Payment } from '../../../src/domain/segment-parts.ts'
-import { UNLIMITED } from '../../../src/domain/tariff.ts'
+import { lineOf } from '../../support/domain/lines.ts'
+import { paymentOf as paid } from '../../support/domain/requests.ts'
+import { tariffFrom } from '../../support/domain/tariffs.ts'
 
-const paid = (more: Partial<Payment>): Payment => ({
-  owner: 0,
-  bucketId: 1,
-  prepaidIncludeId: 0,
-  kind: 'units',
-  amount: 1,
-  counter: '',
-  left: 0,
-  total: 0,
-  ...more,
-})
-
-const line: Line = {
-  stamp: 's1',
-  version: 3,
-  aid: 17,
-  sid: 18,
-  origin: 'gw1',
-  sessionId: 'abc',
-  ratingGroup: 10,
-  serviceIdentifier: '',
-  usaget: 'data',
-  calledNumber: '',
-  rateKey: 'DATA_10',
-  plan: 'GOLD',
-  cycle: '202604',
-  used: 3_000_000,
-  priced: 2_000_000,
-  charged: 1_234_567,
-  debt: 34_567,
-  accountDebt: 4_567,
-  grouped: 0,
-  covered: 0,
-  coveredMicros: 0,
-  hasGroups: false,
-  access: true,
-  priceOf: 'plan GOLD',
-  band: 'night',
-  others: [],
-  taxes: [],
-  rounding: null,
-  tariff: {
-    tiers: [{ units: UNLIMITED, interval: 1_000_000, price: 600_000, ceil: true }],
-    access: 34_567,
-    extraDigits: 0,
-    terms: null,
-  },
-  carried: null,
-  lapsedUnits: 4,
-  lapsedMicros: 5,
+const line = lineOf({
+  ...{ stamp: 's1', version: 3, aid: 17, sid: 18, origin: 'gw1', sessionId: 'abc' },
+  ...{ rateKey: 'DATA_10', plan: 'GOLD', cycle: '202604' },
+  ...{ used: 3_000_000, priced: 2_000_000, charged: 1_234_567, debt: 34_567, accountDebt: 4_567 },
+  ...{ access: true, priceOf: 'plan GOLD', band: 'night', lapsedUnits: 4, lapsedMicros: 5 },
+  tariff: tariffFrom('600000/1000000+34567'),
   payments: [
     paid({ owner: 1, bucketId: 2, prepaidIncludeId: 3, kind: 'units', amount: 1_000_000 }),
     paid({ owner: 0, bucketId: 1, prepaidIncludeId: 1, kind: 'money', amount: 1_200_000 }),
   ],
   firstMs: Date.UTC(2026, 2, 20),
   lastMs: Date.UTC(2026, 2, 21),
-  state: 'open',
-  late: false,
-}
+})
 
 const DOCUMENT = {
   stamp: 's1',

@@ -27,6 +27,7 @@ function fileOf(...lines: string[]): string {
 const good = JSON.stringify(quoteCaseOf({ name: 'good', expect: [{ aprice: 0.61 }] }))
 const bad = JSON.stringify(quoteCaseOf({ name: 'bad', expect: [{ aprice: 0.6 }] }))
 const silent = JSON.stringify(prepaid(1, { name: 'silent' }))
+const indented = (text: string) => JSON.stringify(JSON.parse(text), null, 2)
 
 describe('tollgate quote --cases', () => {
   it('answers line by line without any store, and exits with 0 if all is as expected', async () => {
@@ -61,7 +62,9 @@ describe('tollgate quote --cases', () => {
   it.each([
     ['an array', JSON.stringify([JSON.parse(good), JSON.parse(silent)]), ['good', 'silent']],
     ['an indented array', JSON.stringify([JSON.parse(good), {}], null, 2), ['good', 'case 2']],
-    ['an indented case', `\n${JSON.stringify(JSON.parse(good), null, 2)}\n`, ['good']],
+    ['an indented case', `\n${indented(good)}\n`, ['good']],
+    ['indented cases', `${indented(good)}\n${indented(silent)}`, ['good', 'silent']],
+    ['arrays of some lines', `[${good},\n{}]\n[{}]`, ['good', 'case 2', 'case 3']],
     ['a broken first line', `{\n${good}`, ['line 1', 'good']],
     ['no case', '[]', []],
   ])('accepts %s', async (name, text, names) => {
@@ -155,6 +158,7 @@ describe('tollgate quote --sid', () => {
     const { code, stdout } = await product.run(...ask)
     expect(code).toBe(0)
     expect(stdout).toMatch(/granted +10485760 of 10485760 data/)
+    expect(stdout).toMatch(/price +\S+ GBP\n/)
     expect(stdout).toMatch(/paid by bucket \d+ \(include \d+\)/)
   })
 

@@ -219,11 +219,17 @@ describe('a notification', () => {
     expect(await read(signed(other), other)).toBeNull()
   })
 
+  function twoTimes(atMs: number) {
+    const { 'stripe-signature': one } = signed(body, SETTINGS.webhookSecret, atMs)
+    return { 'stripe-signature': `t=${NOW / 1000},${one}` }
+  }
+
   it.each([
     ['of another key', signed(body, 'whsec_other'), body],
     ['of another body', signed(body), body.replace('tg_9', 'tg_8')],
     ['of long ago', signed(body, SETTINGS.webhookSecret, NOW - 3_600_000), body],
     ['of the future', signed(body, SETTINGS.webhookSecret, NOW + 3_600_000), body],
+    ['of the future with another time before it', twoTimes(NOW + 3_600_000), body],
     ['without a signature', {}, body],
   ])('%s is refused', async (_case, headers, text) => {
     const notified = read(headers as Record<string, string>, text)

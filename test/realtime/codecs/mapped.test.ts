@@ -1,11 +1,7 @@
 import { createHash } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
 import { type ChargeOutcome, plainOutcome } from '../../../src/domain/charge-outcome.ts'
-import {
-  type ChargeRequest,
-  type ServiceRequest,
-  serviceRequest,
-} from '../../../src/domain/charge-request.ts'
+import { type ServiceRequest, serviceRequest } from '../../../src/domain/charge-request.ts'
 import type {
   AnswerSettings,
   FileType,
@@ -20,6 +16,7 @@ import { createJsonCodec } from '../../../src/realtime/codecs/json/codec.ts'
 import { createMappedCodec } from '../../../src/realtime/codecs/mapped.ts'
 import { echoOf, granted, service, settings } from '../../support/file-types/answers.ts'
 import { ANSWERS, DECODE_CONTEXT } from '../../support/realtime/codecs/settings.ts'
+import { requestOf } from '../../support/realtime/requests.ts'
 import { examplesOf } from '../../support/realtime/wire-examples.ts'
 
 type Map = (message: Message, context: MapContext) => MappedRequest | { field: string; why: string }
@@ -44,25 +41,8 @@ function fileType(map: Map, section?: unknown, hasServices = false, defaults = s
   }
 }
 
-function request(services: ServiceRequest[]): ChargeRequest {
-  return {
-    kind: 'update',
-    origin: 'test/GY',
-    sessionId: 's1',
-    requestNumber: 3,
-    stamp: '',
-    rules: '',
-    subscriberKey: 'none',
-    subscriberValue: '',
-    eventTimeMs: 0,
-    eventTimeGiven: false,
-    services,
-    wantBalances: false,
-    pretend: false,
-    refund: false,
-    fields: null,
-  }
-}
+const request = (services: ServiceRequest[]) =>
+  requestOf('s1', { origin: 'test/GY', requestNumber: 3, services })
 
 const bytesOf = (message: object) => Buffer.from(JSON.stringify(message))
 

@@ -25,6 +25,14 @@ import {
 } from '../../support/realtime/diameter/raw-peer.ts'
 import { waitUntil } from '../../support/wait.ts'
 
+/** A node whose answers are due when they are called. */
+async function holding() {
+  const due: (() => void)[] = []
+  const onRequest: NonNullable<Parameters<typeof nodeOf>[0]>['onRequest'] = (connection, bytes) =>
+    due.push(() => connection.send(baseAnswer(bytes, 2001, IDENTITY)))
+  return { due, ...(await nodeOf({ onRequest })) }
+}
+
 describe('a peer that connects', () => {
   it('receives the identity of the node', async () => {
     const { port, lines, figures } = await nodeOf()
@@ -159,12 +167,7 @@ describe('a request that the node refuses', () => {
 
 describe('a peer that disconnects', () => {
   it('receives its answers, then a DPA', async () => {
-    const due: (() => void)[] = []
-    const { port, lines } = await nodeOf({
-      onRequest: (connection, bytes) => {
-        due.push(() => connection.send(baseAnswer(bytes, 2001, IDENTITY)))
-      },
-    })
+    const { port, lines, due } = await holding()
     const peer = await openKnownPeer(port)
     peer.send(ccr(1), ccr(2), dpr(), ccr(3))
     // Requests after the DPR are refused with DIAMETER_TOO_BUSY.
@@ -195,12 +198,7 @@ describe('a peer that disconnects', () => {
   })
 
   it('by closing its half receives its answers', async () => {
-    const due: (() => void)[] = []
-    const { port } = await nodeOf({
-      onRequest: (connection, bytes) => {
-        due.push(() => connection.send(baseAnswer(bytes, 2001, IDENTITY)))
-      },
-    })
+    const { port, due } = await holding()
     const peer = await openKnownPeer(port)
     peer.socket.end(ccr(1))
     await waitUntil('the request', () => due.length === 1)
@@ -211,12 +209,7 @@ describe('a peer that disconnects', () => {
   })
 
   it('without DPR leaves answers that are dropped, and counted', async () => {
-    const due: (() => void)[] = []
-    const { port, node, figures } = await nodeOf({
-      onRequest: (connection, bytes) => {
-        due.push(() => connection.send(baseAnswer(bytes, 2001, IDENTITY)))
-      },
-    })
+    const { port, node, figures, due } = await holding()
     const peer = await openKnownPeer(port)
     peer.send(ccr(1))
     await waitUntil('the request', () => due.length === 1)
@@ -229,12 +222,7 @@ describe('a peer that disconnects', () => {
 
 describe('a node that stops', () => {
   it('notifies its peers, and answers the requests in flight', async () => {
-    const due: (() => void)[] = []
-    const { port, node } = await nodeOf({
-      onRequest: (connection, bytes) => {
-        due.push(() => connection.send(baseAnswer(bytes, 2001, IDENTITY)))
-      },
-    })
+    const { port, node, due } = await holding()
     const peer = await openKnownPeer(port)
     const silent = await openPeer(port)
     peer.send(ccr(1))

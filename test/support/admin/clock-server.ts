@@ -11,7 +11,7 @@ import {
   systemClock,
 } from '../../../src/runtime/clock.ts'
 import { createMetrics } from '../../../src/runtime/metrics.ts'
-import { PATIENT } from '../product/patience.ts'
+import { postJson } from '../post-json.ts'
 import { silent, startTestStores, type TestStores } from '../recorder/accounts.ts'
 import { documentedBody } from './entities/openapi/answer-check.ts'
 
@@ -47,12 +47,7 @@ export function useClockServer(environment: Record<string, string> = {}): ClockS
     stores: () => stores,
     get: async () => answerOf('GET', await fetch(`${world.url}/api/clock`)),
     async post(params: Record<string, unknown>, headers: Record<string, string> = {}) {
-      const body = JSON.stringify(params)
-      const json = { 'content-type': 'application/json', ...headers }
-      return answerOf(
-        'POST',
-        await fetch(`${world.url}/api/clock`, { method: 'POST', headers: json, body }),
-      )
+      return answerOf('POST', await postJson(`${world.url}/api/clock`, params, headers))
     },
     start: () =>
       startAdmin({
@@ -66,16 +61,12 @@ export function useClockServer(environment: Record<string, string> = {}): ClockS
     stores = await startTestStores()
     world.config = loadConfig({
       env: {
-        TOLLGATE_REDIS_URL: stores.server.url,
-        TOLLGATE_MONGO_URL: stores.mongo.url,
-        TOLLGATE_MONGO_DATABASE: stores.mongo.database,
-        TOLLGATE_LEDGER_PARTITIONS: '4',
+        ...stores.environment,
         TOLLGATE_ADMIN_PORT: '0',
         TOLLGATE_ADMIN_OPEN_TO: 'loopback',
         TOLLGATE_CATALOG_POLL_MS: '50',
         TOLLGATE_CLOCK_TEST: 'true',
         TOLLGATE_SECRETS_KEY: 'a key of these tests, long enough for it',
-        ...PATIENT,
         ...environment,
       },
     })

@@ -1,10 +1,9 @@
 /** An admin process with a payment gateway and an account, and a clock that tests set. */
 import { afterAll, beforeAll } from 'vitest'
-import { type Admin, startAdmin } from '../../../src/admin/start.ts'
-import { loadConfig } from '../../../src/config/load.ts'
+import type { Admin } from '../../../src/admin/start.ts'
 import { createLogger } from '../../../src/runtime/log.ts'
-import { createMetrics } from '../../../src/runtime/metrics.ts'
 import { startTestStores, type TestStores } from '../recorder/accounts.ts'
+import { startTestAdmin } from './test-admin.ts'
 
 export const NOW_MS = Date.UTC(2026, 5, 15, 12)
 
@@ -52,28 +51,16 @@ export function usePaymentServer(stripeAddress?: () => string): PaymentServer {
   }
   beforeAll(async () => {
     stores = await startTestStores()
-    const config = loadConfig({
-      env: {
-        ...stores.environment,
-        TOLLGATE_ADMIN_PORT: '0',
-        TOLLGATE_ADMIN_OPEN_TO: 'loopback',
-        TOLLGATE_RECORDER_ENABLED: 'false',
-        TOLLGATE_SECRETS_KEY: 'a key of these tests, long enough for it',
-      },
-    })
+    const env = { TOLLGATE_SECRETS_KEY: 'a key of these tests, long enough for it' }
     const log = createLogger({
       name: 'test',
       level: 'trace',
       destination: { write: (line: string) => void world.logged.push(line) },
     } as never)
     const address = stripeAddress?.()
-    admin = await startAdmin({
-      config,
-      log,
-      metrics: createMetrics({ node: 'test', role: 'admin' }),
-      clock: { nowMs: () => world.now },
-      ...(address !== undefined && { stripeAddress: address }),
-    })
+    const clock = { nowMs: () => world.now }
+    const gateway = address === undefined ? {} : { stripeAddress: address }
+    admin = await startTestAdmin(stores, env, { log, clock, ...gateway })
     world.url = `http://127.0.0.1:${admin.port}`
   })
   afterAll(async () => {

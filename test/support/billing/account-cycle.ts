@@ -20,7 +20,7 @@ export const CALENDAR: BillingCalendar = { zone: 'Asia/Jerusalem', cycleDay: 1 }
 const AID = 1
 
 export const SETTINGS: CycleSettings = {
-  currencyDigits: 2,
+  currencyCode: 826,
   calendarMonthFractions: false,
   chargeIncludedServices: true,
   reconcileRequiresPreviousRun: false,
@@ -96,6 +96,11 @@ export function subscriber(
     ...more,
   }
 }
+
+/** One subscriber with a plan, since and until these days. */
+export const subscribed = (plan: string, from: string, to?: string) => [
+  subscriber(plan, to === undefined ? { from } : { from, to }),
+]
 
 export interface Given {
   readonly key: string

@@ -1,6 +1,5 @@
 /** The actions on bills over HTTP, and invoices for them. */
 import type { Action } from '../../../src/admin/actions/action.ts'
-import { storeInvoiceBill } from '../../../src/billing/invoices/invoice-bill.ts'
 import type { BillDocument } from '../../../src/catalog/entities/bill.ts'
 import { Exact, exactAmount } from '../../../src/catalog/records/exact-amount.ts'
 import {
@@ -9,7 +8,7 @@ import {
   type Fields,
   useActionServer,
 } from '../admin/actions/action-server.ts'
-import { ACTOR } from './books.ts'
+import { storeInvoice } from './store-invoice.ts'
 
 export interface BillingServer extends ActionServer {
   /** Returns the number of the invoice. */
@@ -57,22 +56,9 @@ export function useBillingServer(
     },
     async invoice(aid, due, { tax = 0, dueDate = new Date(server.now()) } = {}) {
       invoiceId += 1
-      const catalog = server.catalog()
-      const amount = new Exact(due)
-      await catalog.transaction('store an invoice', (session) =>
-        storeInvoiceBill(
-          { catalog, session, currencyCode: 978, actor: ACTOR, nowMs: server.now() },
-          {
-            aid,
-            invoiceId,
-            billrunKey: '202606',
-            due: amount,
-            beforeTax: amount.minus(tax),
-            taxes: { VAT: new Exact(tax) },
-            dueDate,
-          },
-        ),
-      )
+      const taxed = { beforeTax: new Exact(due).minus(tax), taxes: { VAT: new Exact(tax) } }
+      const nowMs = server.now()
+      await storeInvoice(server.catalog(), { aid, invoiceId, due, nowMs, dueDate, ...taxed })
       return invoiceId
     },
     async pay(aid, amount, { method = 'cash', ...more } = {}) {

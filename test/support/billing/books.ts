@@ -8,12 +8,15 @@ import { recordPayment } from '../../../src/billing/payments/record.ts'
 import { Exact } from '../../../src/catalog/records/exact-amount.ts'
 
 export const ACTOR = { by: 'cli', id: 'test', name: 'test', address: '' } as const
+/** None. */
+const CURRENCY = 999
 export const NOW_MS = Date.UTC(2026, 0, 10, 12)
 
 export const RULES: PaymentRules = {
   sources: [],
   userFields: ['clerk'],
   digits: 2,
+  money: String,
   dateOf(value) {
     const date = new Date(String(value))
     return Number.isNaN(date.getTime()) ? null : date
@@ -33,6 +36,7 @@ export class TestBooks {
     this.books = new AccountBooks(
       { aid, number: 0, totals: NO_TOTALS, bills: [] },
       { nowMs: this.nowMs, actor: ACTOR },
+      CURRENCY,
     )
   }
 
@@ -54,6 +58,7 @@ export class TestBooks {
     this.books = new AccountBooks(
       { aid: this.aid, number, totals, bills },
       { nowMs: this.nowMs, actor: ACTOR },
+      CURRENCY,
     )
     return this.books
   }

@@ -5,6 +5,7 @@ import type { ChargeDeps } from '../../../src/billing/charges/attempt.ts'
 import { createGateways } from '../../../src/billing/charges/gateways.ts'
 import { createPaymentBooks } from '../../../src/billing/charges/payment-books.ts'
 import { createSandboxStore } from '../../../src/billing/charges/sandbox-store.ts'
+import { moneyFormat } from '../../../src/billing/currency.ts'
 import { type CustomerLookup, STORED_CUSTOMERS } from '../../../src/billing/customer-lookup.ts'
 import type { Catalog } from '../../../src/catalog/connection.ts'
 import { createCurrentSettings } from '../../../src/catalog/settings/current-settings.ts'
@@ -17,6 +18,8 @@ export const NOW_MS = Date.UTC(2026, 5, 15, 12)
 export const DAY_MS = 86_400_000
 export const SEALER = createSealer('test key of the charge fixture')
 export const ACTOR = { by: 'cli', id: '', name: 'tester', address: '' } as const
+/** EUR. */
+const CURRENCY = 978
 const SILENT = createLogger({ name: 'test', level: 'silent' })
 
 export interface DepsOptions {
@@ -38,8 +41,18 @@ export function chargeDeps({
   const settings = createCurrentSettings(catalog, clock, 1)
   const sandboxStore = createSandboxStore(catalog)
   const gateways = createGateways({ settings, sealer: SEALER, sandboxStore, stripeAddress })
-  const books = createPaymentBooks(catalog, 978)
-  return { catalog, clock, settings, gateways, books, sealer: SEALER, log, lookup }
+  const books = createPaymentBooks(catalog, CURRENCY)
+  return {
+    catalog,
+    clock,
+    settings,
+    gateways,
+    money: moneyFormat(CURRENCY),
+    books,
+    sealer: SEALER,
+    log,
+    lookup,
+  }
 }
 
 export async function storeGateways(

@@ -1,18 +1,15 @@
 /** Accounts with cards and invoices on a real store, charged by the sandbox or a fake Stripe. */
-import { Decimal } from 'decimal.js'
 import { afterAll, beforeAll } from 'vitest'
 import type { AccountRun } from '../../../src/billing/charges/account-run.ts'
 import type { ChargeDeps } from '../../../src/billing/charges/attempt.ts'
 import { chargeAccount } from '../../../src/billing/charges/run.ts'
 import { createSandboxStore } from '../../../src/billing/charges/sandbox-store.ts'
-import { storeInvoiceBill } from '../../../src/billing/invoices/invoice-bill.ts'
 import { type Catalog, openCatalog } from '../../../src/catalog/connection.ts'
 import { sealGatewayFields } from '../../../src/catalog/entities/payment-gateway.ts'
 import type { SandboxBehaviour } from '../../../src/external/payment/sandbox/cards.ts'
 import { startTestMongo, type TestMongo } from '../mongo.ts'
 import { useOpened } from '../opened.ts'
 import {
-  ACTOR,
   chargeDeps,
   DAY_MS,
   type DepsOptions,
@@ -21,6 +18,7 @@ import {
   SEALER,
   storeGateways,
 } from './charge-deps.ts'
+import { storeInvoice } from './store-invoice.ts'
 
 export interface ChargeWorld {
   catalog(): Catalog
@@ -85,19 +83,8 @@ export function useCharges(params: Record<string, unknown> = {}): ChargeWorld {
       } as never)
     },
     async invoice(aid, invoiceId, due) {
-      const amount = new Decimal(due)
-      const at = new Date(NOW_MS - DAY_MS)
-      await catalog.transaction('store an invoice', (session) =>
-        storeInvoiceBill({ catalog, session, currencyCode: 978, nowMs: NOW_MS, actor: ACTOR }, {
-          aid,
-          invoiceId,
-          billrunKey: '202606',
-          due: amount,
-          dueDate: at,
-          beforeTax: amount,
-          taxes: {},
-        } as never),
-      )
+      const dueDate = new Date(NOW_MS - DAY_MS)
+      await storeInvoice(catalog, { aid, invoiceId, due, nowMs: NOW_MS, dueDate })
     },
     charge: (aid, more, deps = world.deps()) => chargeAccount(deps, runOf(aid, more)),
     async left(invoiceId) {

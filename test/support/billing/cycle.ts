@@ -1,4 +1,5 @@
 /** Charges, discounts and holders of one cycle, built by hand. */
+import { moneyFormat } from '../../../src/billing/currency.ts'
 import {
   type AdjustmentInput,
   adjustmentsOf,
@@ -46,7 +47,6 @@ export interface GivenCharge {
   amount?: number | string
   quantity?: number
   isUpfront?: boolean
-  isProrated?: boolean
   prorated?: [start: boolean, end: boolean]
   op?: ChargeLine['op']
   entity?: Fields
@@ -122,6 +122,7 @@ export function inputOf(run: GivenRun): AdjustmentInput {
     discounts: discounts.map((one) => compileTerms('discount', one, zone)),
     charges: charges.map((one) => compileTerms('conditional_charge', one, zone)),
     limits: new RunLimits(),
+    money: moneyFormat(826),
     account: account.map((one) => revisionOf({ aid: 1, ...one }, zone)),
     subscribers: Object.entries(subscribers).map(([sid, revisions]) =>
       subscriberOf(Number(sid), revisions, zone),

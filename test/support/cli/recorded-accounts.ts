@@ -1,12 +1,16 @@
 /** Records of subscriber 1 of account 1, from which a lost ledger is rebuilt. */
+import { moneyFormat } from '../../../src/billing/currency.ts'
 import { balanceLineDocument } from '../../../src/catalog/records/documents.ts'
 import { lineDocument } from '../../../src/catalog/records/line-document.ts'
 import type { Bucket, OwnerState } from '../../../src/domain/bucket.ts'
 import type { OperationLine } from '../../../src/domain/line.ts'
 import type { Payment } from '../../../src/domain/segment-parts.ts'
 import { FOREVER_MS } from '../../../src/domain/time.ts'
+import { paymentOf } from '../domain/requests.ts'
 import { operationOf } from '../ledger/fixture.ts'
 import { lineOf, NOW_MS } from '../recorder/accounts.ts'
+
+export const GBP = moneyFormat(826)
 
 export const owner = (sid: number, version: number, buckets: Bucket[], more = {}): OwnerState => ({
   aid: 1,
@@ -26,17 +30,8 @@ export const operation = (version: number, amount: number, more: Partial<Operati
   return balanceLineDocument({ ...made, after, toMs: FOREVER_MS, atMs: NOW_MS, ...more }, '')
 }
 
-export const paid = (amount: number, more: Partial<Payment> = {}): Payment => ({
-  owner: 0,
-  bucketId: 1,
-  prepaidIncludeId: 1,
-  kind: 'money',
-  amount,
-  counter: '',
-  left: 0,
-  total: 0,
-  ...more,
-})
+export const paid = (amount: number, more: Partial<Payment> = {}) =>
+  paymentOf({ prepaidIncludeId: 1, kind: 'money', amount, ...more })
 
 export const usage = (stamp: string, payments: Payment[], debt = 0, sid = 1) =>
   lineDocument({ ...lineOf(1, sid, stamp), version: 1, payments, debt })

@@ -5,6 +5,7 @@ import {
   type ServiceRequest,
   serviceRequest as serviceOf,
 } from '../../../src/domain/charge-request.ts'
+import type { Payment } from '../../../src/domain/segment-parts.ts'
 import type { Session } from '../../../src/domain/session.ts'
 
 export function serviceRequest(more: Partial<ServiceRequest> = {}): ServiceRequest {
@@ -50,6 +51,12 @@ export function sessionOf(more: Partial<Session> = {}): Session {
     services: [],
     ...more,
   }
+}
+
+/** A payment of one unit by the first bucket of the subscriber, with overrides. */
+export function paymentOf(more: Partial<Payment>): Payment {
+  const which = { owner: 0, bucketId: 1, prepaidIncludeId: 0, kind: 'units' } as const
+  return { ...which, amount: 1, counter: '', left: 0, total: 0, ...more }
 }
 
 /** An outcome that is identified by its text. */

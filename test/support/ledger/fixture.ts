@@ -8,6 +8,7 @@ import type { AccountCommit } from '../../../src/ledger/commit-layout.ts'
 import { sessionKeyOf } from '../../../src/ledger/keys.ts'
 import type { Ledger, LoadedOwner } from '../../../src/ledger/ledger.ts'
 import { moneyOf } from '../domain/owners.ts'
+import { sessionOf as openSessionOf } from '../domain/requests.ts'
 import { openTestLedger } from '../ledger.ts'
 import { connectRedis, startTestRedis } from '../redis.ts'
 import { NOW_MS } from '../workers/processor-fixture.ts'
@@ -48,21 +49,8 @@ export function keyOf(sessionId: string): string {
 }
 
 export function sessionOf(sid: number, sessionId: string, more: Partial<Session> = {}): Session {
-  return {
-    aid: 1,
-    sid,
-    origin: 'test',
-    sessionId,
-    state: 'open',
-    openedMs: NOW_MS,
-    client: null,
-    expiresMs: NOW_MS + 1000,
-    lastNumber: 0,
-    processed: 1,
-    answered: [],
-    services: [],
-    ...more,
-  }
+  const times = { openedMs: NOW_MS, expiresMs: NOW_MS + 1000 }
+  return openSessionOf({ sid, sessionId, ...times, lastNumber: 0, processed: 1, ...more })
 }
 
 export function operationOf(operationId: string, amount: number): OperationLine {

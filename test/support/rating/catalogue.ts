@@ -8,23 +8,11 @@ import type {
   TaxRevision,
 } from '../../../src/domain/catalogue.ts'
 import { createCycleFinder } from '../../../src/domain/cycle.ts'
-import { type Tariff, UNLIMITED } from '../../../src/domain/tariff.ts'
 import { FOREVER_MS } from '../../../src/domain/time.ts'
 import { compileCalculators } from '../../../src/rating/match/calculators.ts'
 import { RateFinder } from '../../../src/rating/match/finder.ts'
 import type { RatingContext } from '../../../src/rating/program.ts'
-
-/** `10/60+5`: 10 micros for each begun interval of 60 units, and an access price of 5. */
-export function tariffFrom(text: string): Tariff {
-  const [price = '', access = '0'] = text.split('+')
-  const [micros, interval] = price.split('/').map(Number)
-  return {
-    tiers: [{ units: UNLIMITED, interval: interval!, price: micros!, ceil: true }],
-    access: Number(access),
-    extraDigits: 0,
-    terms: null,
-  }
-}
+import { tariffFrom } from '../domain/tariffs.ts'
 
 /** The same as a price that is valid at all times. */
 export function priceFrom(text: string): PriceSet {

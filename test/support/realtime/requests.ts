@@ -1,23 +1,8 @@
 import type { ChargeRequest } from '../../../src/domain/charge-request.ts'
+import { requestOf as plainRequest } from '../domain/requests.ts'
 
-/** An update of this session, with the given fields. */
+/** An update of this session, of a subscriber who is not named, with the given fields. */
 export function requestOf(sessionId: string, more: Partial<ChargeRequest> = {}): ChargeRequest {
-  return {
-    kind: 'update',
-    origin: 'test',
-    sessionId,
-    requestNumber: 1,
-    stamp: '',
-    rules: '',
-    subscriberKey: 'none',
-    subscriberValue: '',
-    eventTimeMs: 0,
-    eventTimeGiven: false,
-    services: [],
-    wantBalances: false,
-    pretend: false,
-    refund: false,
-    fields: null,
-    ...more,
-  }
+  const nobody = { subscriberKey: 'none', subscriberValue: '' } as const
+  return plainRequest({ sessionId, ...nobody, eventTimeGiven: false, services: [], ...more })
 }

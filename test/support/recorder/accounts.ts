@@ -15,6 +15,8 @@ import { creditBucket } from '../../../src/ledger/operations.ts'
 import { NO_CYCLE_ENDS } from '../../../src/recorder/cycle-ends.ts'
 import { createLogger } from '../../../src/runtime/log.ts'
 import { openRedis, waitForRedis } from '../../../src/store/redis.ts'
+import { FREE, lineOf as plainLine } from '../domain/lines.ts'
+import { sessionOf as openSessionOf } from '../domain/requests.ts'
 import { openTestLedger } from '../ledger.ts'
 import { startTestMongo, type TestMongo } from '../mongo.ts'
 import { PATIENT } from '../product/patience.ts'
@@ -120,52 +122,9 @@ export function topUp(ledger: Ledger, aid: number, sid: number, amount: number, 
   return creditBucket(ledger, credit, { attemptsMax: 100 }, NOW_MS)
 }
 
-/** A charge program in which nothing costs anything, and without usage so far. */
-const FREE = {
-  tariff: { tiers: [], access: 0, extraDigits: 0, terms: null },
-  access: false,
-  priceOf: 'BASE',
-  band: '',
-  others: [],
-  taxes: [],
-  rounding: null,
-  carried: null,
-  hasGroups: false,
-  grouped: 0,
-  covered: 0,
-  coveredMicros: 0,
-  used: 0,
-  priced: 0,
-  charged: 0,
-  debt: 0,
-  accountDebt: 0,
-  lapsedUnits: 0,
-  lapsedMicros: 0,
-  firstMs: NOW_MS,
-  lastMs: NOW_MS,
-  late: false,
-}
-
-/** A line without usage so far. */
+/** A line of a session of its own, without usage so far. */
 export function lineOf(aid: number, sid: number, stamp: string): Line {
-  return {
-    stamp,
-    version: 0,
-    aid,
-    sid,
-    origin: 'http',
-    sessionId: stamp,
-    ratingGroup: 10,
-    serviceIdentifier: '',
-    usaget: 'data',
-    calledNumber: '',
-    rateKey: 'DATA',
-    plan: 'DEMO',
-    cycle: '202612',
-    ...FREE,
-    payments: [],
-    state: 'open',
-  }
+  return plainLine({ aid, sid, stamp, sessionId: stamp, firstMs: NOW_MS, lastMs: NOW_MS })
 }
 
 /**
@@ -206,6 +165,8 @@ function newSegment(): Segment {
     plan: 'DEMO',
     cycle: '202612',
     ...FREE,
+    firstMs: NOW_MS,
+    lastMs: NOW_MS,
     fundingSources: [],
     isPrepaid: true,
     endMs: FOREVER_MS,
@@ -222,15 +183,12 @@ function sessionOf(
   expiresMs: number,
   reservation: Reservation,
 ): Session {
-  return {
+  return openSessionOf({
     ...identity,
-    state: 'open',
     openedMs: NOW_MS,
-    client: null,
     expiresMs,
     lastNumber: 0,
     processed: 1,
-    answered: [],
     services: [
       {
         ratingGroup: 10,
@@ -247,7 +205,7 @@ function sessionOf(
         reservation,
       },
     ],
-  }
+  })
 }
 
 export async function commitOwner(

@@ -8,6 +8,9 @@ export interface Counts {
   unreadable: number
 }
 
+/** Claims entries of others only after a while. */
+export const SLOW_CLAIMS = { blockMs: 20, claimIdleMs: 1_000, claimEveryMs: 500 }
+
 export async function startTestDrain(
   stores: TestStores,
   more: Partial<DrainOptions> = {},

@@ -14,7 +14,7 @@ import {
   serviceRequest,
 } from '../../../src/domain/charge-request.ts'
 import { createCycleFinder } from '../../../src/domain/cycle.ts'
-import { type Tariff, UNLIMITED } from '../../../src/domain/tariff.ts'
+import type { Tariff } from '../../../src/domain/tariff.ts'
 import { FOREVER_MS } from '../../../src/domain/time.ts'
 import type { Ledger } from '../../../src/ledger/ledger.ts'
 import { creditBucket } from '../../../src/ledger/operations.ts'
@@ -32,6 +32,8 @@ import {
 import { ProfileCache, type ProfileReader } from '../../../src/workers/profiles.ts'
 import type { CustomerReads } from '../../../src/workers/request-profiles.ts'
 import { RuleBook, type RuleSet } from '../../../src/workers/rule-book.ts'
+import { requestOf } from '../domain/requests.ts'
+import { tariffFrom } from '../domain/tariffs.ts'
 import { openTestLedger } from '../ledger.ts'
 import { profileOf as anyProfile } from '../rating/catalogue.ts'
 
@@ -74,12 +76,7 @@ export const includes = new Map([
 
 /** A price in micros per interval. */
 export function flat(interval: number, priceMicros: number, accessMicros = 0): Tariff {
-  return {
-    tiers: [{ units: UNLIMITED, interval, price: priceMicros, ceil: true }],
-    access: accessMicros,
-    extraDigits: 0,
-    terms: null,
-  }
+  return tariffFrom(`${priceMicros}/${interval}+${accessMicros}`)
 }
 
 const plainRate: Omit<RateRevision, 'id' | 'key' | 'usages'> = {
@@ -358,22 +355,7 @@ export function request(
   services: ServiceRequest[],
   more: Partial<ChargeRequest> = {},
 ): ChargeRequest {
-  return {
-    kind,
-    origin: 'test',
-    sessionId: `session-${sid}`,
-    requestNumber,
-    stamp: '',
-    rules: '',
-    subscriberKey: 'sid',
-    subscriberValue: String(sid),
-    eventTimeMs: NOW_MS,
-    eventTimeGiven: false,
-    services,
-    wantBalances: false,
-    pretend: false,
-    refund: false,
-    fields: null,
-    ...more,
-  }
+  const named = { sessionId: `session-${sid}`, subscriberValue: String(sid) }
+  const at = { requestNumber, eventTimeMs: NOW_MS, eventTimeGiven: false }
+  return requestOf({ kind, ...named, ...at, services, ...more })
 }

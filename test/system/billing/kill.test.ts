@@ -3,10 +3,10 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Catalog } from '../../../src/catalog/connection.ts'
+import { storeInvoice } from '../../support/billing/store-invoice.ts'
 import { insertEntity } from '../../support/catalog/store.ts'
 import { type Product, startProduct } from '../../support/product/product.ts'
 import { seedOf } from '../../support/system/audited.ts'
-import { storeInvoice } from '../../support/system/billing/invoice.ts'
 import {
   ACCOUNTS,
   ask,
@@ -36,7 +36,9 @@ beforeAll(async () => {
     await insertEntity(catalog, 'taxes')
     await insertEntity(catalog, 'rates', { key: 'FEE' })
     await insertEntity(catalog, 'subscribers')
-    for (const aid of ACCOUNTS) await storeInvoice(catalog, aid, 100 + aid, '500')
+    for (const aid of ACCOUNTS) {
+      await storeInvoice(catalog, { aid, invoiceId: 100 + aid, due: 500, nowMs: Date.now() })
+    }
   })
   await product.start('admin')
 })

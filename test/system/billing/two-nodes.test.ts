@@ -1,8 +1,8 @@
 /** Two admin processes of one installation, payments over both. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { exactAmount } from '../../../src/catalog/records/exact-amount.ts'
+import { storeInvoice } from '../../support/billing/store-invoice.ts'
 import { type Product, startProduct } from '../../support/product/product.ts'
-import { storeInvoice } from '../../support/system/billing/invoice.ts'
 import { ask } from '../../support/system/billing/payers.ts'
 import { tollgate } from '../../support/system/command.ts'
 import { type Fields, withCatalog } from '../../support/system/exchange.ts'
@@ -53,7 +53,9 @@ async function stored(aid: number) {
 
 describe(`${PAYMENTS} payments at once over two admin processes`, () => {
   it('for one bill: it is paid exactly, and the others are refused', async () => {
-    await withCatalog(one, (catalog) => storeInvoice(catalog, 1, 101, '100'))
+    await withCatalog(one, (catalog) =>
+      storeInvoice(catalog, { aid: 1, invoiceId: 101, due: 100, nowMs: Date.now() }),
+    )
     const answers = await payAtOnce(1, { pays: { inv: { '101': 5 } } })
     const refused = answers.filter(({ status }) => status !== 1)
     expect(refused.map(({ message }) => message)).toEqual(
@@ -69,7 +71,9 @@ describe(`${PAYMENTS} payments at once over two admin processes`, () => {
   })
 
   it('for one account: what is beyond the bill is credit, in full', async () => {
-    await withCatalog(one, (catalog) => storeInvoice(catalog, 2, 102, '100'))
+    await withCatalog(one, (catalog) =>
+      storeInvoice(catalog, { aid: 2, invoiceId: 102, due: 100, nowMs: Date.now() }),
+    )
     const answers = await payAtOnce(2)
     expect(answers.filter(({ status }) => status !== 1)).toEqual([])
     expect(await stored(2)).toEqual({

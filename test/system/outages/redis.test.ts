@@ -5,10 +5,8 @@
 // covers: src/store/redis.ts src/store/redis-options.ts src/ledger/epochs.ts
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { DEFAULT_LIMITS } from '../../support/product/patience.ts'
+import { describe, expect, it } from 'vitest'
 import { FIRST_SID } from '../../support/product/population.ts'
-import { type StoreProxy, startStoreProxy } from '../../support/store-proxy.ts'
 import type { Reply } from '../../support/system/exchange.ts'
 import {
   DOWN,
@@ -18,30 +16,15 @@ import {
   money,
   openFiles,
   session,
-  startNode,
-  type TestNode,
+  useNodeBehind,
 } from '../../support/system/outages/node.ts'
 import { waitUntil } from '../../support/wait.ts'
 
-const environment: Record<string, string> = { ...DEFAULT_LIMITS }
-let node: TestNode
-let proxy: StoreProxy
-
-beforeAll(async () => {
-  node = await startNode({ subscribers: 60, environment })
-  proxy = await startStoreProxy(node.product.redisUrl)
-  environment['TOLLGATE_REDIS_URL'] = proxy.url
-  await node.product.start('realtime')
-  await node.product.start('admin')
-})
-afterAll(async () => {
-  await node?.stop()
-  await proxy?.close()
-})
+const { node, proxy } = useNodeBehind('redis', 60)
 
 const configure = (name: string, value: string) =>
-  node.reader.ledger.redis.client.config('SET', name, value)
-const logOf = (role: string) => readFileSync(join(node.product.folder, `${role}.log`), 'utf8')
+  node().reader.ledger.redis.client.config('SET', name, value)
+const logOf = (role: string) => readFileSync(join(node().product.folder, `${role}.log`), 'utf8')
 const sessionsOf = (name: string, from: number, count: number) =>
   Array.from({ length: count }, (_, index) => {
     const sid = FIRST_SID + from + index
@@ -51,7 +34,7 @@ const codes = (replies: readonly Reply[]) => [...new Set(replies.map((one) => on
 
 describe('a Redis that is killed under load', () => {
   it('repeatedly leaves no socket and no reservation behind', async () => {
-    const { product, send, insist, moneyOf } = node
+    const { product, send, insist, moneyOf } = node()
     const sessions = sessionsOf('killed', 0, 20)
     const started = await Promise.all(sessions.map((one) => send(one.start())))
     expect(codes(started)).toEqual([1])
@@ -72,7 +55,7 @@ describe('a Redis that is killed under load', () => {
 
 describe('a full Redis', () => {
   it('is an outage that moves nothing; with free memory everything continues', async () => {
-    const { send, insist, moneyOf } = node
+    const { send, insist, moneyOf } = node()
     const [first, second] = sessionsOf('full', 20, 2)
     if (first === undefined || second === undefined) throw new Error('no sessions')
     expect(await send(first.start())).toMatchObject(GRANTED)
@@ -106,7 +89,7 @@ describe('a Redis that would evict', () => {
   const healthOf = async (url: string) => (await fetch(`${url}/health/ready`)).text()
 
   it('is detected while it runs: an error in the log, not ready; charging continues', async () => {
-    const { product, send, insist, moneyOf } = node
+    const { product, send, insist, moneyOf } = node()
     const [one] = sessionsOf('evicting', 24, 1)
     if (one === undefined) throw new Error('no session')
     await configure('maxmemory-policy', 'allkeys-lru')
@@ -132,7 +115,7 @@ describe('a Redis that would evict', () => {
   })
 
   it.each(['realtime', 'admin'] as const)('is refused at the start of %s', async (role) => {
-    const { product } = node
+    const { product } = node()
     expect(await product.terminate(role)).toBe(0)
     await configure('maxmemory-policy', 'allkeys-lru')
     try {
@@ -147,9 +130,9 @@ describe('a Redis that would evict', () => {
 
 describe('a slow Redis', () => {
   it('within the command timeout answers everything', async () => {
-    const { send, moneyOf } = node
+    const { send, moneyOf } = node()
     const sessions = sessionsOf('slow', 26, 12)
-    proxy.slow(300)
+    proxy().slow(300)
     try {
       for (const kind of ['start', 'update', 'release'] as const) {
         const bodies = sessions.map((one) => (kind === 'start' ? one.start() : one[kind](1)))
@@ -159,25 +142,25 @@ describe('a slow Redis', () => {
         expect(codes(replies)).toEqual([1])
       }
     } finally {
-      await proxy.restore()
+      await proxy().restore()
     }
     for (const one of sessions) expect(await moneyOf(one.sid)).toEqual(money(2, 0))
   })
 
   it('beyond the command timeout is an outage; repeated requests return the outcome', async () => {
-    const { product, send, insist, moneyOf } = node
+    const { product, send, insist, moneyOf } = node()
     const sessions = sessionsOf('slower', 40, 12)
     expect(codes(await Promise.all(sessions.map((one) => send(one.start()))))).toEqual([1])
     let files = Number.POSITIVE_INFINITY
     for (const round of [1, 2]) {
-      proxy.slow(4_000)
+      proxy().slow(4_000)
       try {
         const replies = await Promise.all(sessions.map((one) => send(one.update(round))))
         expect(replies.map(({ status }) => status)).toEqual(sessions.map(() => 503))
         // It was executed: only the answer was late.
         for (const one of sessions) expect(await moneyOf(one.sid)).toEqual(money(round, 1))
       } finally {
-        await proxy.restore()
+        await proxy().restore()
       }
       const repeated = await Promise.all(sessions.map((one) => insist(one.update(round))))
       expect(codes(repeated)).toEqual([1])

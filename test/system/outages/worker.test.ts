@@ -1,14 +1,12 @@
 /** Faults of a worker thread (the outage matrix of docs/OPERATING.md). */
 // covers: src/realtime/pool.ts src/realtime/worker-channel.ts src/realtime/hang-watch.ts
+
 import { setTimeout as pause } from 'node:timers/promises'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
+import { useOpened } from '../../support/opened.ts'
 import { FIRST_SID } from '../../support/product/population.ts'
 import type { Reply } from '../../support/system/exchange.ts'
-import {
-  type Fault,
-  type FaultyNode,
-  startFaultyNode,
-} from '../../support/system/outages/faulty-node.ts'
+import { type Fault, startFaultyNode } from '../../support/system/outages/faulty-node.ts'
 import {
   expectNoLeak,
   GRANTED,
@@ -25,15 +23,15 @@ const LIMITS = {
   TOLLGATE_REALTIME_REQUEST_TIMEOUT_MS: '5000',
 }
 
-let faulty: FaultyNode
-beforeAll(async () => {
-  faulty = await startFaultyNode(60, {
-    ...LIMITS,
-    TOLLGATE_REALTIME_WORKERS: '2',
-    TOLLGATE_REALTIME_BATCH_SIZE_MAX: '1',
-  })
-})
-afterAll(() => faulty?.stop())
+const faulty = useOpened(
+  () =>
+    startFaultyNode(60, {
+      ...LIMITS,
+      TOLLGATE_REALTIME_WORKERS: '2',
+      TOLLGATE_REALTIME_BATCH_SIZE_MAX: '1',
+    }),
+  (opened) => opened.stop(),
+)
 
 /** Twice the time after which a request is answered. */
 const SPIN_MS = 10_000
@@ -50,7 +48,7 @@ async function chargeAlong(one: Session, goesOn: () => boolean): Promise<number>
   let number = 1
   while (goesOn()) {
     number += 1
-    expect(await faulty.send(one.update(number))).toMatchObject(GRANTED)
+    expect(await faulty().send(one.update(number))).toMatchObject(GRANTED)
     // Fifty a second show that it is served; as many as possible would only keep the machine busy.
     await pause(20)
   }
@@ -63,7 +61,7 @@ describe.each(faults)('a worker that $what $when it has charged', ({ what, when 
   const name = `${what} ${when}`
 
   it('answers "timed out"; a repetition returns the outcome; other workers continue', async () => {
-    const { send, insist, arm, node } = faulty
+    const { send, insist, arm, node } = faulty()
     // Workers are chosen by account: the even ones use one worker, the odd ones the other.
     const [victim, bystander, neighbour] = [0, 1, 2].map((index) =>
       session(`${name} ${index}`, first + index),
@@ -110,7 +108,7 @@ describe.each(faults)('a worker that $what $when it has charged', ({ what, when 
 
 describe('a worker that never stops spinning', () => {
   it('is replaced; its charged request is found, and its sessions continue', async () => {
-    const { send, insist, arm, node } = faulty
+    const { send, insist, arm, node } = faulty()
     const one = session('spins on', FIRST_SID + 44)
     expect(await insist(one.start())).toMatchObject(GRANTED)
     expect(await insist(one.update(1))).toMatchObject(GRANTED)
@@ -125,7 +123,7 @@ describe('a worker that never stops spinning', () => {
 
 describe('a worker that exits ten times', () => {
   it('leaves no socket and no file behind', async () => {
-    const { send, insist, arm } = faulty
+    const { send, insist, arm } = faulty()
     const one = session('ends', FIRST_SID + 40)
     expect(await insist(one.start())).toMatchObject(GRANTED)
     const files: number[] = []

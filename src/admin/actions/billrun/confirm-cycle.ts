@@ -64,7 +64,7 @@ export const confirmcycle = action({
     }
     const parts = cycleOf(call)
     const order = { cycle, invoices, actor, generatePdf }
-    const { refused, ...counts } = await confirmInvoices(parts, order)
+    const { refused, ...counts } = await confirmInvoices({ ...parts, catalog: parts.batch }, order)
     return { details: { ...counts, refused } }
   },
 })

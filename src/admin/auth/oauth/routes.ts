@@ -5,7 +5,7 @@ import { SECURITY, type SecuritySettings } from '../../../catalog/settings/secur
 import type { TokenKind } from '../../../store/tokens.ts'
 import { registerBodies } from '../../entities/requests/body.ts'
 import { SMALL_BODY_BYTES_MAX } from '../../entities/requests/json-limits.ts'
-import { createRefusalAudit } from '../refusal-audit.ts'
+import { createRefusalAudit, HOUR_MS } from '../refusal-audit.ts'
 import { countRequest } from './attempts.ts'
 import { recordRefused, recordRevoked } from './audit.ts'
 import { authenticateClient } from './client-check.ts'
@@ -21,7 +21,8 @@ const OTHER_METHODS = ['GET', 'PUT', 'PATCH', 'DELETE']
 const NOT_STORED = { 'cache-control': 'no-store', pragma: 'no-cache' }
 
 export function addOAuthRoutes(server: FastifyInstance, given: Omit<OAuthDeps, 'refusals'>): void {
-  const deps = { ...given, refusals: createRefusalAudit(given, 'a client was refused') }
+  const period = { periodMs: HOUR_MS, message: 'a client was refused' }
+  const deps = { ...given, refusals: createRefusalAudit(given, period) }
   server.register(async (routes) => {
     registerBodies(routes, SMALL_BODY_BYTES_MAX)
     routes.setErrorHandler(errorAnswer(deps.log))

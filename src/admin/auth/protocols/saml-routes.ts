@@ -10,7 +10,7 @@ import type { AuditEntry } from '../../../catalog/audit/audit.ts'
 import type { SamlSettings } from '../../../catalog/settings/auth-schema.ts'
 import { errorHandler } from '../../entities/answer.ts'
 import type { AuthDeps } from '../auth-deps.ts'
-import { createRefusalAudit } from '../refusal-audit.ts'
+import { createRefusalAudit, HOUR_MS } from '../refusal-audit.ts'
 import type { LoginSessions, SessionUser } from '../sessions.ts'
 import { createSaml, REQUEST_MS, type Saml, type SamlLogin } from './saml.ts'
 import { metadataOf } from './saml-provider.ts'
@@ -91,7 +91,7 @@ function addRoutes(
     setCookie(reply, request, await sessions.open(user, 'saml'))
     return reply.redirect(returnTo, 303)
   }
-  const refusals = createRefusalAudit(deps, null)
+  const refusals = createRefusalAudit(deps, { periodMs: HOUR_MS, message: null })
   const refuse = (provider: SamlSettings, request: FastifyRequest, reason: string) => {
     deps.log.warn({ provider: provider.name, reason }, 'SAML login refused')
     const { actor, entry } = recordOf(request, provider, { type: 'login_failed', reason })

@@ -1,6 +1,8 @@
 /** Export over HTTP: a stream that ends when the client disconnects. */
 import { Readable } from 'node:stream'
 import type { FastifyReply } from 'fastify'
+import { isAway } from '../../../catalog/patience.ts'
+import { repeatingReads } from '../../../catalog/repeating-reads.ts'
 import { recordRead } from '../../privacy/read-records.ts'
 import { contextOf, type EntityApi, type EntityCall } from '../api.ts'
 import type { RawParameters } from '../requests/raw-parameters.ts'
@@ -9,16 +11,18 @@ import { exportRows } from './export-rows.ts'
 
 /** Throws `ApiError` or errors of the store until the first byte is sent. */
 export async function sendExport(
-  api: EntityApi,
+  { batch }: Pick<EntityApi, 'batch'>,
   called: Pick<EntityCall, 'definition' | 'action' | 'caller'>,
   raw: RawParameters,
   reply: FastifyReply,
   signal: AbortSignal,
 ): Promise<FastifyReply> {
-  const request = { ...exportRequestOf(raw, await contextOf(api, called)), signal }
+  const request = { ...exportRequestOf(raw, await contextOf(batch, called)), signal }
   const done = { ...called, filter: request.filter, rows: null }
-  await recordRead(api.stores, called.caller, done)
-  const pages = exportRows(api.stores.catalog, request)
+  await recordRead(batch.stores, called.caller, done)
+  const { catalog } = batch.stores
+  const patience = { ...catalog.patience, signal }
+  const pages = exportRows(repeatingReads(catalog, patience, isAway), request)
   // Errors of the store must be known before the first byte is sent.
   const first = await pages.next()
   const rest = async function* () {

@@ -13,23 +13,25 @@ import { importEnvelope } from './result.ts'
 import { type ImportSettings, importSettings } from './settings.ts'
 
 /**
+ * It goes on if the client disconnects: its rows are wanted, and it is found by its id.
+ *
  * Tollgate extensions: `import_id` resumes an import, `progress=1` returns its progress, and
  * `dry_run=1` or `validate=1` writes nothing. Throws `ApiError`.
  */
 export async function answerImport(
-  api: EntityApi,
+  { stores, batch }: Pick<EntityApi, 'stores' | 'batch'>,
   called: Pick<EntityCall, 'definition' | 'action' | 'caller'>,
   { values, files }: RequestParameters,
 ): Promise<object> {
   const importId = textAt(values, 'import_id')
   if (switchAt(values, 'progress')) {
     if (importId === '') throw new ExecutionError('import_id is missing')
-    return { status: 1, details: writeView(await readProgress(api.stores, importId)) }
+    return { status: 1, details: writeView(await readProgress(stores, importId)) }
   }
   const [file] = files
   if (file === undefined) throw new ExecutionError('the file is missing: send it as files[0]')
-  const { fields } = await contextOf(api, called)
-  const settings = await settingsOf(api, called, values)
+  const { fields } = await contextOf(batch, called)
+  const settings = await settingsOf(batch, called, values)
   const isDryRun = switchAt(values, 'dry_run') || switchAt(values, 'validate')
   const request: ImportRequest = {
     actor: called.caller,
@@ -39,11 +41,11 @@ export async function answerImport(
     file: { path: file.path, name: file.fileName, contentType: file.contentType },
     importId: importId === '' ? null : importId,
   }
-  return importEnvelope(await importRows(api.stores, request))
+  return importEnvelope(await importRows(batch.stores, request))
 }
 
 async function settingsOf(
-  api: EntityApi,
+  api: EntityApi['batch'],
   called: Pick<EntityCall, 'definition'>,
   values: RawParameters,
 ): Promise<ImportSettings> {
@@ -56,7 +58,7 @@ async function settingsOf(
  * `ExecutionError`.
  */
 export async function readSettings(
-  { stores, fields }: EntityApi,
+  { stores, fields }: EntityApi['batch'],
   definition: EntityCall['definition'],
   update: Readonly<Record<string, unknown>>,
   operation: string,

@@ -8,7 +8,7 @@ import { auditDocument } from '../../../catalog/audit/audit.ts'
 import type { AuditDocument } from '../../../catalog/audit/audit-document.ts'
 import type { Collection } from '../../../catalog/collections.ts'
 import { CatalogUnavailableError } from '../../../catalog/errors.ts'
-import { type Patience, patienceOf, repeated } from '../../../catalog/patience.ts'
+import { repeated } from '../../../catalog/patience.ts'
 import type { CollectionDefinition } from '../definitions/definition.ts'
 import { ExecutionError, RequestError } from '../errors.ts'
 import type { FieldDefinition } from '../fields/field-definition.ts'
@@ -41,8 +41,6 @@ export interface ImportWatch {
   onBegin?(begin: { importId: string | null; total: number; done: number }): void
   onProgress?(progress: { total: number; done: number; failed: number }): void
   onFailure?(failure: Failure): void
-  /** Repeats a batch that a store has not answered. */
-  patience?: Patience
 }
 
 /**
@@ -50,13 +48,12 @@ export interface ImportWatch {
  * repeated after an interruption.
  */
 const BATCH_MAX = 500
-const NO_PATIENCE = patienceOf(0, () => undefined)
 const IMPORT_ID = /^[\w.-]{1,64}$/
 
 /**
  * Imports a file. Rejects with `ExecutionError` if nothing can be imported, or with `RequestError`
- * 503 (`ImportStoppedError`) if a store is unavailable for longer than the patience of `watch`, by
- * default at once; the import can then be resumed.
+ * 503 (`ImportStoppedError`) if a store is unavailable for longer than the patience of the
+ * catalogue; the import can then be resumed.
  */
 export async function importRows(
   stores: EntityStores,
@@ -84,19 +81,21 @@ export async function importRows(
   if (isDryRun) return new ImportRun(job, found, null, watch).run(file)
   const { name: collection } = definition
   const start = { importId, collection, operation: settings.operation, checksum, rowsTotal }
-  const { patience = NO_PATIENCE } = watch
-  const progress = await beginProgress(stores, { ...start, fileName: file.name })
+  const stopOf = (error: unknown, rows: number) =>
+    isOutage(error) ? new ImportStoppedError(importId, rows) : error
+  const progress = await beginProgress(stores, { ...start, fileName: file.name }).catch((error) => {
+    throw stopOf(error, 0)
+  })
   try {
     await ensureIndexes(job)
     const result = await new ImportRun(job, found, progress, watch).run(file)
     if (progress.isDone) return result
     const record = recordOf(job, file, result)
-    await repeated(() => progress.complete(record), patience, isOutage)
+    await repeated(() => progress.complete(record), stores.catalog.patience, isOutage)
     return result
   } catch (error) {
     await progress.stop().catch(() => undefined)
-    if (!isOutage(error)) throw error
-    throw new ImportStoppedError(importId, progress.rowsDone)
+    throw stopOf(error, progress.rowsDone)
   }
 }
 
@@ -170,7 +169,6 @@ class ImportRun {
   /** Null in a dry run. */
   readonly #progress: ImportProgress | null
   readonly #watch: ImportWatch
-  readonly #patience: Patience
   readonly #summary: ResultSummary
   readonly #unitsToSkip: number
   readonly #failedBefore: ReadonlyMap<string, string>
@@ -180,7 +178,6 @@ class ImportRun {
     this.#prescan = found
     this.#progress = progress
     this.#watch = watch
-    this.#patience = watch.patience ?? NO_PATIENCE
     this.#summary = new ResultSummary(found.rows)
     this.#unitsToSkip = progress?.unitsDone ?? 0
     const before = progress?.failures ?? []
@@ -192,14 +189,15 @@ class ImportRun {
     const found = this.#prescan
     const progress = this.#progress
     const job = this.#job
+    const { patience } = job.stores.catalog
     const importId = progress === null ? null : job.importId
     watch.onBegin?.({ importId, total: found.rows, done: progress?.rowsDone ?? 0 })
     let writing: Promise<void> = Promise.resolve()
     try {
       for await (const units of this.#batches(file)) {
-        const ready = await repeated(() => prepareBatch(job, units), this.#patience, isOutage)
+        const ready = await repeated(() => prepareBatch(job, units), patience, isOutage)
         await writing
-        writing = repeated(() => this.#write(ready), this.#patience, isOutage)
+        writing = repeated(() => this.#write(ready), patience, isOutage)
         // The error is handled where the promise is awaited.
         writing.catch(() => undefined)
       }

@@ -5,6 +5,7 @@ import { appendDocuments, unwrittenRecords } from '../../../catalog/audit/append
 import type { AuditDocument } from '../../../catalog/audit/audit-document.ts'
 import type { ClientSession } from '../../../catalog/collections.ts'
 import type { Catalog } from '../../../catalog/connection.ts'
+import { isAway, repeated } from '../../../catalog/patience.ts'
 import type {
   ImportFailuresDocument,
   ImportProgressDocument,
@@ -60,9 +61,14 @@ interface Stores {
  * Starts or resumes an import. Throws `ExecutionError` if the id belongs to a different import, or
  * if another process is executing it.
  */
-export async function beginProgress(stores: Stores, start: ImportStart): Promise<ImportProgress> {
-  const { catalog, clock } = stores
+export function beginProgress(stores: Stores, start: ImportStart): Promise<ImportProgress> {
+  // An attempt without an answer may have stored it.
   const token = randomUUID()
+  return repeated(() => begin(stores, start, token), stores.catalog.patience, isAway)
+}
+
+async function begin(stores: Stores, start: ImportStart, token: string): Promise<ImportProgress> {
+  const { catalog, clock } = stores
   await insertNew(stores, start, token)
   const found = await read(catalog, start.importId)
   if (found === null) throw new ExecutionError(`import ${start.importId} was deleted`)

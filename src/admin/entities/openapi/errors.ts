@@ -294,7 +294,7 @@ export const ERROR_RESPONSES: Readonly<Record<string, Schema>> = {
   failed: request(500, 'An internal error; the log of the node has the details.', 'internal error'),
   unavailable: request(
     503,
-    'A store is unavailable. A write may have been done; a read can be repeated, and says so.',
+    'A store is unavailable. A write may have been done; if not, the text says so.',
     'MongoDB is unavailable: a write may have been done',
   ),
   badOAuth: { description: 'The request is refused.', ...errorContent('oauthError') },

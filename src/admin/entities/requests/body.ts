@@ -2,13 +2,14 @@
  * Reads the parameters of a request: from the query string, and from a JSON, form or multipart
  * body. Parameters in the body take precedence.
  */
+import { type Readable, Transform } from 'node:stream'
 import multipart from '@fastify/multipart'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { parseOrdered } from '../../../catalog/signature/ordered-json.ts'
 import { signatureParameter } from '../../../catalog/signature/signed-text.ts'
 import { ApiError, EntityRuleError, RequestError } from '../errors.ts'
 import { FormParameters } from './form-names.ts'
-import { BODY_BYTES_MAX, DEPTH_MAX, type JsonLimits } from './json-limits.ts'
+import { BODY_BYTES_MAX, DEPTH_MAX, type JsonLimits, SMALL_BODY_BYTES_MAX } from './json-limits.ts'
 import { parseJson } from './json-text.ts'
 import { NO_FILES, type ReadParts, readParts, type UploadLimits } from './multipart.ts'
 import type { RawParameters, SentParameters } from './raw-parameters.ts'
@@ -46,12 +47,57 @@ export function registerBodies(server: FastifyInstance, bodyLimit = BODY_BYTES_M
     server.addContentTypeParser(
       type,
       { parseAs: 'buffer', bodyLimit },
-      async ({ routeOptions }: FastifyRequest, body: Buffer) =>
-        read(textOf(body), routeOptions.config.jsonLimits),
+      async (request: FastifyRequest, body: Buffer) => {
+        if (request.isUnidentified) await ownTurn()
+        return read(textOf(body), request.routeOptions.config.jsonLimits)
+      },
     )
   add('application/json', jsonBody)
   add('application/x-www-form-urlencoded', formOf)
   server.register(multipart)
+  server.addHook('preParsing', async (request, reply, payload) => {
+    // Files are stored for callers only, and fields are not parsed before their use.
+    if (!request.isUnidentified || request.isMultipart()) return payload
+    return boundedBody(payload, Number(request.headers['content-length']), reply)
+  })
+}
+
+let lastTurn: Promise<void> = Promise.resolve()
+
+/**
+ * Bodies of unidentified callers are parsed in different turns of the event loop, so that others
+ * wait for one of them and not for all that have arrived.
+ */
+function ownTurn(): Promise<void> {
+  lastTurn = lastTurn.then(() => new Promise<void>((resolve) => setImmediate(resolve)))
+  return lastTurn
+}
+
+/**
+ * The event loop parses a body at once, for up to a tenth of a second per megabyte: only that of a
+ * caller who is known before may be large. `length`: NaN if it is sent in chunks.
+ */
+function boundedBody(payload: Readable, length: number, reply: FastifyReply): Readable {
+  if (length <= SMALL_BODY_BYTES_MAX) return payload
+  const refuse = () => {
+    // The rest is not read.
+    reply.header('connection', 'close')
+    return new RequestError(
+      413,
+      `a body of more than ${SMALL_BODY_BYTES_MAX} bytes needs a session, or a token in the ` +
+        'header or the query',
+    )
+  }
+  if (length > SMALL_BODY_BYTES_MAX) throw refuse()
+  let bytes = 0
+  const bounded = new Transform({
+    transform(chunk: Buffer, _, done) {
+      bytes += chunk.length
+      done(bytes > SMALL_BODY_BYTES_MAX ? refuse() : null, chunk)
+    },
+  })
+  payload.once('error', (error) => bounded.destroy(error))
+  return payload.pipe(bounded)
 }
 
 /**

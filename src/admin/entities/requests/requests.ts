@@ -130,8 +130,10 @@ function targetIn(
 /** An erasure is of one person, whom its number names. */
 function refuseConditions({ action, definition }: RequestContext, target: Fields): void {
   const { keyField } = definition
-  if (action !== 'erase' || typeof target[keyField] === 'number') return
-  throw new EntityRuleError(`query.${keyField} must be one integer`)
+  if (action !== 'erase') return
+  // Without further conditions, which would not be applied.
+  if (typeof target[keyField] === 'number' && Object.keys(target).length === 1) return
+  throw new EntityRuleError(`query.${keyField} must be one integer, and the only condition`)
 }
 
 function isForce({ field_name: name }: FieldDefinition): boolean {

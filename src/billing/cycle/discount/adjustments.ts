@@ -11,6 +11,7 @@ import type {
 import type { LineExplanation } from '../../../catalog/records/cycle-line.ts'
 import { Exact } from '../../../catalog/records/exact-amount.ts'
 import { least, ZERO } from '../../amount.ts'
+import type { MoneyFormat } from '../../currency.ts'
 import { dateText, dayAfter, dayOf } from '../days.ts'
 import {
   type AdjustmentLine,
@@ -45,6 +46,7 @@ export interface AdjustmentInput extends DiscountHolders {
   readonly cycle: CycleSpan
   /** Limits that the run has left. */
   readonly limits: Limits
+  readonly money: MoneyFormat
 }
 
 export function adjustmentsOf(input: AdjustmentInput): AdjustmentLine[] {
@@ -169,7 +171,7 @@ class AdjustmentRun {
     window: DaySet,
   ): AdjustmentLine | null {
     const { terms, key } = definition
-    const { limits } = this.#input
+    const { limits, money } = this.#input
     const allowed = limits.left(terms, key)
     if (allowed.lines === 0) return null
     const taken = this.#taken.get(line.id) ?? []
@@ -193,7 +195,11 @@ class AdjustmentRun {
       cycle: line.cycle,
       isUpfront: line.isUpfront,
       ...(isReduced(wanted, capped) && { uncappedAmount: isDiscount ? wanted.negated() : wanted }),
-      explain: explanationOf(definition, line, candidate, window, granted, wanted, capped),
+      explain: explanationOf(definition, line, candidate, window, granted, {
+        wanted,
+        capped,
+        money,
+      }),
     }
   }
 
@@ -224,7 +230,7 @@ class AdjustmentRun {
     if (allowed.lines === 0 || !capped.greaterThan(0)) return null
     limits.use(terms, key, capped)
     const span = spanOf(days, cycle)
-    const notes = [`subject general: ${value}`]
+    const notes = [`subject general: ${this.#input.money(value)}`]
     return {
       ...this.#common(definition, `${terms.kind}/${key}/${sid}/${cycle.key}`, capped),
       sid,
@@ -349,21 +355,22 @@ function explanationOf(
   { subject, name, causeSid }: Candidate,
   window: DaySet,
   { part }: PartAmount,
-  wanted: Exact,
-  capped: Exact,
+  { wanted, capped, money }: { wanted: Exact; capped: Exact; money: MoneyFormat },
 ): LineExplanation {
   const { terms, sid, forced } = definition
   const isPercentage = terms.type === 'percentage'
   const ofWhat = terms.percentageOn === 'aprice' ? 'the charge' : 'the price of a cycle'
   const notes = [
-    `subject ${name}: ${subject.value}`,
+    `subject ${name}: ${isPercentage ? subject.value : money(subject.value)}`,
     ...(isPercentage && subject.isSequential ? ['of what earlier discounts have left'] : []),
     ...subject.quantities.map((quantity) => `for every ${quantity} units of ${line.quantity}`),
     ...(sid === undefined ? [] : [`definition of subscriber ${sid}`]),
     ...(forced.has(line.sid) ? ['assigned to the subscriber'] : []),
     ...(causeSid ? [`for subscriber ${causeSid}`] : []),
     ...(countOf(window) < line.cycle.days ? [`${countOf(window)} days`] : []),
-    ...(isReduced(wanted, capped) ? [`${wanted} is reduced to what is left: ${capped}`] : []),
+    ...(isReduced(wanted, capped)
+      ? [`${money(wanted)} is reduced to what is left: ${money(capped)}`]
+      : []),
   ]
   return {
     rule: isPercentage ? `fraction of ${ofWhat}` : 'amount',

@@ -289,8 +289,9 @@ function notificationIn(
   } catch {
     throw new ForgedReturnError('the signature of the notification does not match')
   }
-  // The library accepts any time of the future.
-  const signedAt = Number(/(?:^|,)t=(\d+)/.exec(signature)?.[1])
+  // The library accepts any time of the future, and the last of several times.
+  const times = signature.split(',').filter((part) => part.split('=')[0] === 't')
+  const signedAt = times.length === 1 ? Number(times[0]?.slice('t='.length)) : Number.NaN
   if (!(signedAt * 1000 - nowMs <= TOLERANCE_SECONDS * 1000)) {
     throw new ForgedReturnError('the notification is from the future')
   }

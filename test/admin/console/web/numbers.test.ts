@@ -7,6 +7,8 @@ import {
   formatNumber,
   isOwed,
   moneyHeader,
+  moneyText,
+  withCurrency,
 } from '../../../../src/admin/console/web/parts/numbers.ts'
 
 it.each([
@@ -39,8 +41,11 @@ it('an amount has at least the decimals of its currency', () => {
   expect(shown('0.0042', 'EUR')).toBe('0.0042')
   expect(shown('150', 'JPY')).toBe('150')
   expect(moneyHeader('Price')).toBe('Price (JPY)')
+  expect(moneyText('150' as DecimalText)).toBe('150 JPY')
+  expect(withCurrency('')).toBe('')
   nodeCurrency.value = null
   expect(moneyHeader('Price')).toBe('Price')
+  expect(moneyText('1.5' as DecimalText)).toBe('1.50')
 })
 
 it('units have all their digits', () => {

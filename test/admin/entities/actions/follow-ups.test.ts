@@ -1,5 +1,5 @@
 /** Outbox entries of changes, and entities that refer to each other. */
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import type { EntityStores } from '../../../../src/admin/entities/requests/entity-request.ts'
 import { createRules } from '../../../../src/admin/entities/rules/rules.ts'
 import type { ObjectId } from '../../../../src/catalog/collections.ts'
@@ -14,13 +14,10 @@ import {
   YEAR_MS,
 } from '../../../support/admin/entities/actions/entity-fixture.ts'
 import { insertEntity } from '../../../support/catalog/store.ts'
-import { silent, startTestStores, type TestStores } from '../../../support/recorder/accounts.ts'
+import { useOpened } from '../../../support/opened.ts'
+import { silent, startTestStores } from '../../../support/recorder/accounts.ts'
 
-let open: TestStores
-beforeAll(async () => {
-  open = await startTestStores()
-})
-afterAll(() => open.close())
+const open = useOpened(startTestStores)
 
 const PLAN = {
   price: [{ from: 0, to: 'UNLIMITED', price: 1 }],
@@ -31,19 +28,19 @@ const PLAN = {
 
 async function subscriberOf(aid: number, sid: number): Promise<ObjectId> {
   const fields = { sid, aid, from: at('2025-01-01') }
-  return (await insertEntity(open.catalog, 'subscribers', fields))._id
+  return (await insertEntity(open().catalog, 'subscribers', fields))._id
 }
 
 /** Stores whose transfers are handled by `transfer`. */
 function storesWith(transfer: (move: never) => Promise<void>): EntityStores {
-  const stores = storesOf(open)
+  const stores = storesOf(open())
   stores.catalog.dispatcher.register({ transfer }, silent)
   return stores
 }
 
 /** Stores an entry that this process holds. */
 function holdMove(sid: number, toAid: number): Promise<OutboxDocument> {
-  return open.catalog.transaction('move', async (session) => {
+  return open().catalog.transaction('move', async (session) => {
     const payload = { sid, fromAid: 70, toAid, operationId: 'x', buckets: null }
     const entry = { kind: 'transfer', payload, subject: `balances/${sid}`, isHeld: true }
     return enqueueOutbox(session, entry)
@@ -60,7 +57,7 @@ describe('what follows from a change', () => {
     expect(moved.entity).toMatchObject({ aid: 72 })
     const more = await act(stores, 'subscribers', 'update', { target: { _id }, set: { play: 'P' } })
     expect(more.entity).toMatchObject({ aid: 72, play: 'P' })
-    const kept = await open.catalog.outbox.findOne({ kind: 'transfer' })
+    const kept = await open().catalog.outbox.findOne({ kind: 'transfer' })
     const payload = { sid: 71, fromAid: 70, toAid: 72 }
     const error = 'transfer: a balance is damaged'
     expect(kept).toMatchObject({ holder: null, failures: 1, error, payload })
@@ -68,14 +65,14 @@ describe('what follows from a change', () => {
     storesWith(async (move) => {
       followed.push(move)
     })
-    await expect.poll(() => open.catalog.dispatcher.recover()).toBe(1)
+    await expect.poll(() => open().catalog.dispatcher.recover()).toBe(1)
     expect(followed).toEqual([kept?.payload])
-    await expectNoEntries(open.catalog)
+    await expectNoEntries(open().catalog)
   })
 
   it('waits for an earlier one that a process still does, which is no failure', async () => {
     const done: unknown[] = []
-    const { catalog } = open
+    const { catalog } = open()
     storesWith(async ({ toAid }: { toAid: number }) => {
       done.push(toAid)
     })
@@ -92,7 +89,7 @@ describe('what follows from a change', () => {
 
   it('is done after the caller has given up waiting for earlier ones', async () => {
     const done: unknown[] = []
-    const { catalog } = open
+    const { catalog } = open()
     storesWith(async ({ toAid }: { toAid: number }) => {
       done.push(toAid)
     })
@@ -113,15 +110,15 @@ describe('what follows from a change', () => {
       moves.push(toAid)
     })
     // The entry of another process that has ended before it could execute it.
-    await open.catalog.transaction('move', async (session) => {
+    await open().catalog.transaction('move', async (session) => {
       const payload = { sid: 74, fromAid: 72, toAid: 73, operationId: 'x', buckets: null }
       enqueueOutbox(session, { kind: 'transfer', payload, subject: 'balances/74', isHeld: true })
     })
     const released = { holder: null, expires: new Date(0) }
-    await open.catalog.outbox.updateOne({ subject: 'balances/74' }, { $set: released })
+    await open().catalog.outbox.updateOne({ subject: 'balances/74' }, { $set: released })
     await act(stores, 'subscribers', 'update', { target: { _id }, set: { aid: 75 } })
     expect(moves).toEqual([73, 75])
-    await expectNoEntries(open.catalog)
+    await expectNoEntries(open().catalog)
   })
 })
 
@@ -165,7 +162,7 @@ describe('a subscriber that has been in two accounts', () => {
 describe('deleting an entity that is about to be used', () => {
   it('never leaves a subscriber on a deleted plan', async () => {
     const rules = createRules({ defaultTax: 'DEFAULT_VAT' })
-    const stores = { ...storesOf(open), rules }
+    const stores = { ...storesOf(open()), rules }
     const account = { set: { lastname: 'A' }, from: at('2025-01-01') }
     const { entity } = await act(stores, 'accounts', 'create', account)
     const aid = (entity as Record<string, unknown>)['aid']

@@ -1,9 +1,10 @@
 /** Import and export over HTTP, as clients send them. */
 import { get } from 'node:http'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { type Admin, startAdmin } from '../../../../src/admin/start.ts'
 import { loadConfig } from '../../../../src/config/load.ts'
 import { systemClock } from '../../../../src/runtime/clock.ts'
+import { createLogger } from '../../../../src/runtime/log.ts'
 import { createMetrics } from '../../../../src/runtime/metrics.ts'
 import {
   ACCOUNT_COLUMNS,
@@ -13,26 +14,28 @@ import {
 } from '../../../support/admin/entities/import/import-fixture.ts'
 import { insertEntity } from '../../../support/catalog/store.ts'
 import { silent, startTestStores, type TestStores } from '../../../support/recorder/accounts.ts'
+import { type StoreProxy, startStoreProxy } from '../../../support/store-proxy.ts'
 
 let stores: TestStores
 let admin: Admin
 
-beforeAll(async () => {
-  stores = await startTestStores()
+async function start(env: Record<string, string> = {}, log = silent): Promise<Admin> {
   const config = loadConfig({
     env: {
       ...stores.environment,
       TOLLGATE_ADMIN_PORT: '0',
       TOLLGATE_ADMIN_OPEN_TO: 'loopback',
       TOLLGATE_RECORDER_ENABLED: 'false',
+      ...env,
     },
   })
-  admin = await startAdmin({
-    config,
-    log: silent,
-    metrics: createMetrics({ node: 'test', role: 'admin' }),
-    clock: systemClock,
-  })
+  const metrics = createMetrics({ node: 'test', role: 'admin' })
+  return startAdmin({ config, log, metrics, clock: systemClock })
+}
+
+beforeAll(async () => {
+  stores = await startTestStores()
+  admin = await start()
 })
 
 afterAll(async () => {
@@ -40,13 +43,17 @@ afterAll(async () => {
   await stores.close()
 })
 
-const urlOf = (path: string) => `http://127.0.0.1:${admin.port}/billapi/${path}`
+const urlOf = (path: string, { port } = admin) => `http://127.0.0.1:${port}/billapi/${path}`
 
-async function send(path: string, fields: Record<string, string>, file?: Blob, name = 'a.csv') {
+function formOf(fields: Record<string, string>, file?: Blob, name = 'a.csv'): FormData {
   const body = new FormData()
   for (const [field, value] of Object.entries(fields)) body.append(field, value)
   if (file !== undefined) body.append('files[0]', file, name)
-  const response = await fetch(urlOf(path), { method: 'POST', body })
+  return body
+}
+
+async function send(path: string, ...form: Parameters<typeof formOf>) {
+  const response = await fetch(urlOf(path), { method: 'POST', body: formOf(...form) })
   return (await response.json()) as Record<string, unknown>
 }
 
@@ -156,5 +163,128 @@ describe('export', () => {
     // The server answers other requests, and can be closed without open resources.
     const small = await fetch(urlOf('charges/export?query={"key":"K1"}'))
     expect((await small.text()).split('\n')).toHaveLength(3)
+  })
+})
+
+describe('while MongoDB is away', () => {
+  /** Two batches. */
+  const COUNT = 501
+  const ALL = { status: 1, total: COUNT, succeeded: COUNT, failed: 0 }
+  const WRITE = ['insert', 'subscribers', 'Byron']
+  let proxy: StoreProxy
+  let behind: Admin
+  let said = ''
+
+  const startBehind = (batchTimeoutMs: number) => {
+    const write = (line: string) => {
+      said += line
+    }
+    const log = createLogger({ name: 'test', level: 'info', destination: { write } })
+    const env = {
+      TOLLGATE_MONGO_URL: proxy.url,
+      TOLLGATE_MONGO_TIMEOUT_MS: '2000',
+      TOLLGATE_MONGO_BATCH_TIMEOUT_MS: String(batchTimeoutMs),
+    }
+    return start(env, log)
+  }
+
+  beforeAll(async () => {
+    proxy = await startStoreProxy(stores.mongo.url)
+    behind = await startBehind(600_000)
+  })
+  beforeEach(async () => {
+    said = ''
+    await stores.catalog.subscribers.deleteMany({})
+  })
+  afterAll(async () => {
+    await behind.close(0)
+    await proxy.close()
+  })
+
+  /** Cuts the connections before a request that has these words, once. */
+  function cutAt(words: readonly string[]): void {
+    let isCut = false
+    proxy.cutBefore((request) => {
+      if (isCut || !words.every((word) => request.includes(word))) return false
+      isCut = true
+      return true
+    })
+  }
+
+  const waits = () =>
+    expect.poll(() => said, { timeout: 30_000 }).toContain('batch work waits for MongoDB')
+
+  function importAll(id: string, on: Admin, signal: AbortSignal | null = null) {
+    const body = formOf({ update, import_id: id }, new Blob([accountsCsv(COUNT)]))
+    return fetch(urlOf('accounts/import', on), { method: 'POST', body, signal })
+  }
+
+  async function expectAllOnce(): Promise<void> {
+    const names = await stores.catalog.subscribers.distinct('lastname')
+    const stored = await stores.catalog.subscribers.countDocuments()
+    expect([names.length, stored]).toEqual([COUNT, COUNT])
+  }
+
+  it('an import waits, says so, and stores each row once', async () => {
+    cutAt(WRITE)
+    const answer = importAll('away-1', behind)
+    await waits()
+    await proxy.restore()
+    expect(await (await answer).json()).toMatchObject({ ...ALL, import_id: 'away-1' })
+    expect(said).toContain('batch work continues')
+    await expectAllOnce()
+  })
+
+  it('an import waits from its beginning', async () => {
+    cutAt(['imports', 'away-2'])
+    const answer = importAll('away-2', behind)
+    await waits()
+    await proxy.restore()
+    expect(await (await answer).json()).toMatchObject({ ...ALL, import_id: 'away-2' })
+    await expectAllOnce()
+  })
+
+  it('an import is answered after mongo.batchTimeoutMs with the id that continues it', async () => {
+    const impatient = await startBehind(10)
+    try {
+      cutAt(WRITE)
+      const answer = await importAll('away-3', impatient)
+      expect(answer.status).toBe(503)
+      const text = /import away-3 stopped after 0 rows; resume it with the same file and import_id/
+      expect(await answer.text()).toMatch(text)
+    } finally {
+      await proxy.restore()
+      await impatient.close(0)
+    }
+    const { imports } = stores.catalog
+    await imports.updateOne({ _id: 'away-3' }, { $set: { expires: new Date(0) } as object })
+    expect(await (await importAll('away-3', admin)).json()).toMatchObject(ALL)
+    await expectAllOnce()
+  })
+
+  it('an import whose client disconnects goes on', async () => {
+    cutAt(WRITE)
+    const client = new AbortController()
+    const answer = importAll('away-4', behind, client.signal)
+    await waits()
+    client.abort()
+    await expect(answer).rejects.toThrow('aborted')
+    await proxy.restore()
+    const shown = { progress: '1', import_id: 'away-4' }
+    const details = async () => (await send('accounts/import', shown))['details']
+    await expect
+      .poll(details, { timeout: 30_000 })
+      .toMatchObject({ state: 'done', done: COUNT, failed: 0 })
+    await expectAllOnce()
+  })
+
+  it('an export waits', async () => {
+    await stores.catalog.discounts.deleteMany({})
+    await insertEntity(stores.catalog, 'discounts', { description: 'patient' })
+    cutAt(['find', 'discounts'])
+    const answer = fetch(urlOf('discounts/export?format=jsonl', behind))
+    await waits()
+    await proxy.restore()
+    expect(await (await answer).text()).toContain('"description":"patient"')
   })
 })

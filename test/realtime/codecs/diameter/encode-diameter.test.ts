@@ -11,6 +11,7 @@ import {
 import { builtInReturnCodes } from '../../../../src/file-types/return-codes.ts'
 import { diameterMessageParser } from '../../../../src/realtime/codecs/diameter/diameter-message.ts'
 import { createDiameterEncoder } from '../../../../src/realtime/codecs/diameter/encode-diameter.ts'
+import { service as plain } from '../../../support/realtime/codecs/answers.ts'
 import { byCodes, byNames, entries, pairs } from '../../../support/realtime/codecs/diameter/ccr.ts'
 
 const value = (name: string, constant: AnswerValue | undefined): ResponseNode => ({
@@ -47,18 +48,11 @@ const nodes: ResponseNode[] = [
 ]
 
 const service = (ratingGroup: number, reason: Reason, granted: number): ServiceOutcome => ({
+  ...plain,
   ratingGroup,
-  serviceIdentifier: '',
-  parts: null,
-  usaget: 'data',
   reason,
   granted,
   validityMs: 1000,
-  tariffChangeMs: 0,
-  action: null,
-  finalUnit: false,
-  cost: 0,
-  quote: null,
 })
 
 function answerTo(body: unknown, reason: Reason = 'granted'): AnswerSource & { form: unknown } {

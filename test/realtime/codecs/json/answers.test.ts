@@ -8,6 +8,7 @@ import {
 } from '../../../../src/domain/charge-outcome.ts'
 import type { AnswerSettings } from '../../../../src/file-types/file-type.ts'
 import { createJsonCodec } from '../../../../src/realtime/codecs/json/codec.ts'
+import { service } from '../../../support/realtime/codecs/answers.ts'
 import { ANSWERS } from '../../../support/realtime/codecs/settings.ts'
 
 const envelope = {
@@ -18,18 +19,8 @@ const envelope = {
   wantsCost: false,
 }
 const granted: ServiceOutcome = {
-  ratingGroup: 1,
-  serviceIdentifier: '',
-  parts: null,
-  usaget: 'data',
-  reason: 'granted',
-  granted: 1000,
-  validityMs: 60_000,
-  tariffChangeMs: 0,
-  action: null,
-  finalUnit: false,
-  cost: 1_500_000,
-  quote: null,
+  ...{ ...service, ratingGroup: 1, granted: 1000 },
+  ...{ validityMs: 60_000, cost: 1_500_000 },
 }
 const outcome = { ...plainOutcome('granted'), cost: 2_750_000, services: [granted] }
 

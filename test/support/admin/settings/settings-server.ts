@@ -16,6 +16,7 @@ import { loadConfig } from '../../../../src/config/load.ts'
 import { createLogger } from '../../../../src/runtime/log.ts'
 import { startTestMongo } from '../../mongo.ts'
 import { useOpened } from '../../opened.ts'
+import { postJson } from '../../post-json.ts'
 import { createAnswerCheck, DOCUMENT, requireDocumented } from '../entities/openapi/answer-check.ts'
 
 const documented = createAnswerCheck(DOCUMENT)
@@ -141,13 +142,9 @@ export async function askAt(
   { role = 'admin', json = false }: { role?: string; json?: boolean } = {},
 ): Promise<SettingsAnswer> {
   const headers = { 'x-role': role }
-  const response = json
-    ? await fetch(url, {
-        method: 'POST',
-        headers: { ...headers, 'content-type': 'application/json' },
-        body: JSON.stringify(params),
-      })
-    : await fetch(url, { method: 'POST', headers, body: formOf(params) })
+  const response = await (json
+    ? postJson(url, params, headers)
+    : fetch(url, { method: 'POST', headers, body: formOf(params) }))
   const answer = await answerOf(response)
   requireDescribed(params, answer)
   return answer

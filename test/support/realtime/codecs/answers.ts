@@ -6,7 +6,8 @@ import {
   type ResponseNode,
 } from '../../../../src/file-types/file-type.ts'
 
-const service: ServiceOutcome = {
+/** Granted 5 units of data. */
+export const service: ServiceOutcome = {
   ratingGroup: 10,
   usaget: 'data',
   reason: 'granted',

@@ -4,6 +4,11 @@
 import type { Fields } from '../exchange.ts'
 import type { DialectAdapter } from './adapter.ts'
 
+const usage = (op: string, pattern: string, usaget: string, unit: string) => ({
+  conditions: [{ src_field: 'kind', op, pattern }],
+  ...{ usaget, unit, volume_type: 'field', volume_src: ['ask'] },
+})
+
 export const GATEWAY = {
   file_type: 'GATEWAY',
   type: 'realtime',
@@ -15,27 +20,11 @@ export const GATEWAY = {
     timezone: 'UTC',
     usaget_mapping: [
       {
-        conditions: [{ src_field: 'kind', op: '$regex', pattern: '/^(?:web|mail)$/' }],
-        usaget: 'data',
-        unit: 'byte',
-        volume_type: 'field',
-        volume_src: ['ask'],
+        ...usage('$regex', '/^(?:web|mail)$/', 'data', 'byte'),
         rating_group_field: 'group',
       },
-      {
-        conditions: [{ src_field: 'kind', op: '$eq', pattern: 'voice' }],
-        usaget: 'call',
-        unit: 'seconds',
-        volume_type: 'field',
-        volume_src: ['ask'],
-      },
-      {
-        conditions: [{ src_field: 'kind', op: '$eq', pattern: 'text' }],
-        usaget: 'sms',
-        unit: 'counter',
-        volume_type: 'field',
-        volume_src: ['ask'],
-      },
+      usage('$eq', 'voice', 'call', 'seconds'),
+      usage('$eq', 'text', 'sms', 'counter'),
     ],
   },
   customer_identification_fields: {

@@ -1,4 +1,5 @@
 /** A client of the entity API over HTTP, and the entities that system tests create with it. */
+import { postJson } from '../../post-json.ts'
 import type { Fields } from '../exchange.ts'
 
 export interface Answer {
@@ -30,14 +31,8 @@ export interface EntityClient {
 /** `action` is `collection/action`. */
 export function entityClient(adminUrl: string): EntityClient {
   const call = async (action: string, { key, ...parameters }: Call): Promise<Answer> => {
-    const response = await fetch(`${adminUrl}/billapi/${action}`, {
-      method: 'POST',
-      headers: {
-        'content-type': 'application/json',
-        ...(key !== undefined && { 'idempotency-key': key }),
-      },
-      body: JSON.stringify(parameters),
-    })
+    const headers: Record<string, string> = key === undefined ? {} : { 'idempotency-key': key }
+    const response = await postJson(`${adminUrl}/billapi/${action}`, parameters, headers)
     const answer = (await response.json()) as Answer
     if (response.status !== 200) throw new Error(`${response.status}: ${JSON.stringify(answer)}`)
     return answer

@@ -1,8 +1,10 @@
 /** A node with subscribers of known credit, shared by the tests of the outage matrix. */
 import { readdirSync } from 'node:fs'
 import { useOpened } from '../../opened.ts'
+import { DEFAULT_LIMITS } from '../../product/patience.ts'
 import { aidOf, FIRST_SID, populate } from '../../product/population.ts'
 import { type Product, startProduct } from '../../product/product.ts'
+import { startStoreProxy } from '../../store-proxy.ts'
 import { waitUntil } from '../../wait.ts'
 import { type Fields, type LedgerReader, openLedgerReader, post, type Reply } from '../exchange.ts'
 
@@ -27,8 +29,8 @@ export function session(session_id: string, sid: number) {
   })
   return {
     sid,
-    start: () => later('start', 0, { sid, ...DATA }),
-    update: (number: number) => later('update', number, { ...USED, ...DATA }),
+    start: (more: Fields = DATA) => later('start', 0, { sid, ...more }),
+    update: (number: number, more: Fields = { ...USED, ...DATA }) => later('update', number, more),
     release: (number: number) => later('release', number, USED),
     event: () => later('event', 0, { sid, ...DATA }),
   }
@@ -76,6 +78,25 @@ export function useNode(options: NodeOptions): () => TestNode {
     () => startNode(options),
     (node) => node.stop(),
   )
+}
+
+/** A node that reaches one of its stores through a proxy, with the limits of a real one. */
+export function useNodeBehind(store: 'redis' | 'mongo', subscribers: number) {
+  const environment: Record<string, string> = { ...DEFAULT_LIMITS }
+  const open = async () => {
+    const node = await startNode({ subscribers, environment })
+    const { product } = node
+    const proxy = await startStoreProxy(store === 'redis' ? product.redisUrl : product.mongoUrl)
+    environment[`TOLLGATE_${store.toUpperCase()}_URL`] = proxy.url
+    await product.start('realtime')
+    await product.start('admin')
+    return { node, proxy }
+  }
+  const opened = useOpened(open, async ({ node, proxy }) => {
+    await node.stop()
+    await proxy.close()
+  })
+  return { node: () => opened().node, proxy: () => opened().proxy }
 }
 
 function nodeOf(product: Product, reader: LedgerReader): TestNode {

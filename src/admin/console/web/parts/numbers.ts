@@ -34,7 +34,7 @@ export function formatPercent(figure: Figure): string {
 
 /**
  * An amount of money, with at least the decimals of the currency of the node, otherwise two; no
- * decimal is ever cut off. The currency is named by `moneyHeader`.
+ * decimal is ever cut off. The currency is named by `moneyHeader`, in sentences by `moneyText`.
  */
 export function formatMoney(figure: Figure): string {
   const currency = nodeCurrency.value
@@ -50,6 +50,17 @@ function decimalsOf(currency: string): number {
 export function moneyHeader(title: string): string {
   const currency = nodeCurrency.value
   return currency === null ? title : `${title} (${currency})`
+}
+
+/** An amount in a sentence: `1.50 EUR`. */
+export function moneyText(figure: Figure): string {
+  return withCurrency(formatMoney(figure))
+}
+
+/** The text of an amount, unless it is empty, and the currency of the node. */
+export function withCurrency(text: string): string {
+  const currency = nodeCurrency.value
+  return currency === null || text === '' ? text : `${text} ${currency}`
 }
 
 /** Short and rounded, for axes and live figures: 12.3K. */

@@ -11,7 +11,14 @@ import { runJob } from '../../../../../src/admin/jobs/runner.ts'
 import { computeAccount } from '../../../../../src/billing/cycle/compute.ts'
 import { storedAccounts } from '../../../../../src/billing/run/accounts.ts'
 import { createLogger } from '../../../../../src/runtime/log.ts'
-import { addAccounts, config, FROM, smallWorkers, TO } from '../../../billing/cycle-fixture.ts'
+import {
+  addAccounts,
+  computeSmall,
+  config,
+  FROM,
+  smallWorkers,
+  TO,
+} from '../../../billing/cycle-fixture.ts'
 import { inlineThreads } from '../../../billing/invoices.ts'
 import { type ActionServer, useActionServer } from '../action-server.ts'
 import { emptied, type SetUp } from './set-up.ts'
@@ -87,12 +94,18 @@ export function billrunConsole(): SetUp {
 export function invoices(): SetUp {
   const folder = mkdtempSync(join(tmpdir(), 'tg-expected-'))
   afterAll(() => rmSync(folder, { recursive: true, force: true }))
-  const server = useActionServer(ACTIONS, { TOLLGATE_INVOICES_FOLDER: folder })
+  let computed = 0
+  const compute: typeof computeSmall = (input) => {
+    computed += 1
+    return computeSmall(input)
+  }
+  const server = useActionServer(ACTIONS, { TOLLGATE_INVOICES_FOLDER: folder }, { compute })
   const draft = join(folder, '202607', '002', '2-0-draft.pdf')
   const empty = emptied(server, 'subscribers', 'billrun', 'lines', 'counters', 'cycleparked')
   return {
     server,
     async reset() {
+      computed = 0
       rmSync(draft, { force: true })
       await empty()
       await addAccounts(server.catalog(), 5)
@@ -103,6 +116,10 @@ export function invoices(): SetUp {
       file(_world: World, start: string) {
         expect(readFileSync(draft).subarray(0, start.length).toString()).toBe(start)
         rmSync(draft)
+      },
+      /** So many invoices have been computed in the case. */
+      computed(_world: World, count: number) {
+        expect(computed).toBe(count)
       },
       noFile() {
         expect(existsSync(draft)).toBe(false)

@@ -1,17 +1,15 @@
 /** The entity API over HTTP: admins with their own stores, and a clock that tests set. */
 import { createHash } from 'node:crypto'
 import { afterAll, beforeAll, expect } from 'vitest'
-import { type Admin, startAdmin } from '../../../../../src/admin/start.ts'
+import type { Admin } from '../../../../../src/admin/start.ts'
 import type { Collection } from '../../../../../src/catalog/collections.ts'
 import { ENTITIES } from '../../../../../src/catalog/entities/entity-table.ts'
 import {
   type FieldCategory,
   writeStoredConfig,
 } from '../../../../../src/catalog/settings/stored-config.ts'
-import { loadConfig } from '../../../../../src/config/load.ts'
-import type { Clock } from '../../../../../src/runtime/clock.ts'
-import { createMetrics } from '../../../../../src/runtime/metrics.ts'
-import { silent, startTestStores, type TestStores } from '../../../recorder/accounts.ts'
+import { startTestStores, type TestStores } from '../../../recorder/accounts.ts'
+import { startTestAdmin } from '../../test-admin.ts'
 import { requireDocumented } from '../openapi/answer-check.ts'
 
 export type Fields = Record<string, unknown>
@@ -80,7 +78,7 @@ export function useApiServer({ admins = 1, env = {} }: ApiServerOptions = {}): A
   beforeAll(async () => {
     stores = await startTestStores()
     for (let index = 0; index < admins; index += 1) {
-      const admin = await startOn(stores, clock, env)
+      const admin = await startTestAdmin(stores, env, { clock })
       running.push(admin)
       urls.push(`http://127.0.0.1:${admin.port}`)
     }
@@ -142,22 +140,7 @@ export function useApiServer({ admins = 1, env = {} }: ApiServerOptions = {}): A
   }
 }
 
-function startOn(stores: TestStores, clock: Clock, env: Record<string, string>): Promise<Admin> {
-  const config = loadConfig({ env: { ...settingsOf(stores), ...env } })
-  const metrics = createMetrics({ node: 'test', role: 'admin' })
-  return startAdmin({ config, log: silent, metrics, clock })
-}
-
 export const JSON_TYPE = 'application/json; charset=utf-8'
-
-function settingsOf({ environment }: TestStores): Record<string, string> {
-  return {
-    ...environment,
-    TOLLGATE_RECORDER_ENABLED: 'false',
-    TOLLGATE_ADMIN_PORT: '0',
-    TOLLGATE_ADMIN_OPEN_TO: 'loopback',
-  }
-}
 
 export async function sendTo(url: string, init: RequestInit): Promise<Answer> {
   const response = await fetch(url, init)
@@ -257,12 +240,8 @@ export async function isRefusedBy(
 
 /** Begins and ends of the revisions of an entity, by begin; an open end is `-`. */
 export async function periods(world: ApiServer, store: string, filter: Fields): Promise<string[]> {
-  const collections = world.stores().catalog as unknown as Record<string, Collection>
-  const found = await collections[store]
-    ?.find({ ...filter, deleted: { $ne: true } })
-    .sort({ from: 1 })
-    .toArray()
-  return (found ?? []).map(({ from, to }) => `${dayOf(from)} ${dayOf(to)}`)
+  const found = await stored(world, store, filter)
+  return found.map(({ from, to }) => `${dayOf(from)} ${dayOf(to)}`)
 }
 
 /** The day, or the full time unless that is midnight. */

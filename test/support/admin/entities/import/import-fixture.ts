@@ -101,9 +101,10 @@ export function useImports(): ImportFixture {
     watch: ImportWatch,
   ) => {
     const definition = definitionOf(collection)
-    const fields = await given.fields.of(definition)
+    const { fields: current, stores: own } = given.batch
+    const fields = await current.of(definition)
     const actor = { by: 'cli', id: '', name: 'importer', address: '' } as const
-    return importRows(given.stores, { actor, definition, fields, ...request }, watch)
+    return importRows(own, { actor, definition, fields, ...request }, watch)
   }
   return {
     catalog: () => stores.catalog,
@@ -112,7 +113,7 @@ export function useImports(): ImportFixture {
     file,
     async run({ collection, text, update = {}, operation = '', ...more }) {
       const { name = 'rows.csv', importId = null, watch = {}, api: given = api() } = more
-      const settings = await readSettings(given, definitionOf(collection), update, operation)
+      const settings = await readSettings(given.batch, definitionOf(collection), update, operation)
       const source = { path: file(text), name }
       return importFrom(collection, given, { settings, file: source, importId }, watch)
     },

@@ -4,7 +4,7 @@ import { useRead } from '../../api/read.ts'
 import { useEscape, useShortcuts } from '../../frame/keys.ts'
 import { location, setQuery } from '../../frame/routes.ts'
 import { textIn } from '../../parts/differences.ts'
-import { moneyHeader } from '../../parts/numbers.ts'
+import { moneyHeader, withCurrency } from '../../parts/numbers.ts'
 import { isoOf } from '../../parts/paging.ts'
 import { ReadView } from '../../parts/state.tsx'
 import { Pager, pageKey, Table } from '../../parts/table.tsx'
@@ -87,7 +87,7 @@ function LineTable({ rows, chosen }: TableProps) {
         <button
           type="button"
           class="why plain"
-          aria-label={t('lines.whyOf', { what: whatOf(line), price: priceOf(line) })}
+          aria-label={t('lines.whyOf', { what: whatOf(line), price: withCurrency(priceOf(line)) })}
           onClick={() => open(line)}
         >
           {t('lines.why')}

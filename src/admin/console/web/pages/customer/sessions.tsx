@@ -2,7 +2,7 @@
 import type { DecimalText } from '../../api/figures.ts'
 import { keyOf, type OpenSession, type SessionPage } from '../../api/sessions.ts'
 import { ActionButton } from '../../parts/action-button.tsx'
-import { formatMoney, formatNumber } from '../../parts/numbers.ts'
+import { formatNumber, moneyText } from '../../parts/numbers.ts'
 import { Table } from '../../parts/table.tsx'
 import { Time, timeHeader } from '../../parts/time.tsx'
 import { t } from '../../words/words.ts'
@@ -58,7 +58,7 @@ function reservedText({ services }: OpenSession): string {
   return services
     .map(({ reserved, reserved_money: money }) => {
       const units = formatNumber(reserved)
-      return Number(money) === 0 ? units : `${units} (${formatMoney(money as DecimalText)})`
+      return Number(money) === 0 ? units : `${units} (${moneyText(money as DecimalText)})`
     })
     .join(', ')
 }

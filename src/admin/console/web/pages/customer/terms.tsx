@@ -1,6 +1,7 @@
 /** The revision of an instant, with the prices of that instant. */
 import { useRead } from '../../api/read.ts'
 import { leafText, textIn } from '../../parts/differences.ts'
+import { moneyHeader } from '../../parts/numbers.ts'
 import { isoOf } from '../../parts/paging.ts'
 import type { Revision } from '../../parts/revisions.ts'
 import { ReadView } from '../../parts/state.tsx'
@@ -80,7 +81,7 @@ function Prices({ plan, terms }: { readonly plan: string; readonly terms: TermsA
         <thead>
           <tr>
             <th scope="col">{t('customer.priceOf')}</th>
-            <th scope="col">{t('customer.price')}</th>
+            <th scope="col">{moneyHeader(t('customer.price'))}</th>
           </tr>
         </thead>
         <tbody>

@@ -7,7 +7,7 @@ import { useRead } from '../../api/read.ts'
 import { Dialog } from '../../parts/dialog.tsx'
 import { Field } from '../../parts/field.tsx'
 import { Form } from '../../parts/form.tsx'
-import { amountIn, formatNumber } from '../../parts/numbers.ts'
+import { amountIn, formatNumber, withCurrency } from '../../parts/numbers.ts'
 import { invalidField, usePendingForm } from '../../parts/pending-form.ts'
 import { ReadView } from '../../parts/state.tsx'
 import { t } from '../../words/words.ts'
@@ -134,5 +134,7 @@ async function send({ aid, sid }: Customer, fields: TopUpFields, { key, includes
     throw new Refusal('refused', 0, t('topUp.beyondLimit'))
   }
   const name = chosen?.name ?? include
-  return t('topUp.done', { value: formatNumber(value as DecimalText), name })
+  const added = formatNumber(value as DecimalText)
+  const isUnits = chosen?.charging_by === 'usagev'
+  return t('topUp.done', { value: isUnits ? added : withCurrency(added), name })
 }

@@ -7,7 +7,7 @@ import { textIn } from '../../parts/differences.ts'
 import { explainLine } from '../../parts/explain/explain.ts'
 import type { Speech } from '../../parts/explain/sentences.ts'
 import type { RatedLine } from '../../parts/explain/steps.ts'
-import { formatNumber } from '../../parts/numbers.ts'
+import { formatNumber, withCurrency } from '../../parts/numbers.ts'
 import { StepsChart } from '../../parts/steps-chart.tsx'
 import type { WordKey } from '../../words/en.ts'
 import { t } from '../../words/words.ts'
@@ -28,6 +28,7 @@ export function Why({ line, onClose }: WhyProps) {
   const speech: Speech = {
     say: (key, values) => t(key as WordKey, values),
     number: (decimal) => formatNumber(decimal as DecimalText),
+    money: withCurrency,
     includeName: (id) => names.get(id) ?? '',
   }
   const explanation = explainLine(line as RatedLine, speech)
@@ -35,7 +36,7 @@ export function Why({ line, onClose }: WhyProps) {
     <aside class="why" aria-labelledby="why">
       <header class="section-header">
         <h2 id="why" tabIndex={-1}>
-          {t('lines.whyOf', { what: whatOf(line), price: priceOf(line) })}
+          {t('lines.whyOf', { what: whatOf(line), price: withCurrency(priceOf(line)) })}
         </h2>
         <button type="button" class="plain" onClick={onClose}>
           {t('dialog.close')}
@@ -108,15 +109,15 @@ function Charge({ line }: { readonly line: Line }) {
   return (
     <dl class="facts">
       <dt>{t('why.price')}</dt>
-      <dd class="number">{priceOf(line)}</dd>
+      <dd class="number">{withCurrency(priceOf(line))}</dd>
       {taxes.map(({ description = '', amount }) => (
         <>
           <dt dir="auto">{t('why.tax', { description })}</dt>
-          <dd class="number">{formatNumber(amount as DecimalText)}</dd>
+          <dd class="number">{withCurrency(formatNumber(amount as DecimalText))}</dd>
         </>
       ))}
       <dt>{t('why.finalCharge')}</dt>
-      <dd class="number">{formatNumber(total as DecimalText)}</dd>
+      <dd class="number">{withCurrency(formatNumber(total as DecimalText))}</dd>
     </dl>
   )
 }

@@ -4,6 +4,7 @@ import type { Fields } from '../../api/records.ts'
 import { Confirm } from '../../parts/confirm.tsx'
 import { textIn } from '../../parts/differences.ts'
 import { Field } from '../../parts/field.tsx'
+import { withCurrency } from '../../parts/numbers.ts'
 import { t } from '../../words/words.ts'
 import { CORRECTIONS, type Correction, correct, moneyIn, stateOf } from './data.ts'
 
@@ -16,7 +17,7 @@ interface CorrectProps {
 export function Correct({ payment, onDone, onClose }: CorrectProps) {
   const offered = CORRECTIONS[stateOf(payment)] ?? []
   const [how, setHow] = useState<Correction>(offered[0] ?? 'cancel')
-  const values = { amount: moneyIn(payment, 'amount'), aid: textIn(payment, 'aid') }
+  const values = { amount: withCurrency(moneyIn(payment, 'amount')), aid: textIn(payment, 'aid') }
   return (
     <Confirm
       title={t('correct.title', { txid: textIn(payment, 'txid') })}

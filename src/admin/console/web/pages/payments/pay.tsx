@@ -4,7 +4,7 @@ import type { DecimalText } from '../../api/figures.ts'
 import { Dialog } from '../../parts/dialog.tsx'
 import { Field } from '../../parts/field.tsx'
 import { Form } from '../../parts/form.tsx'
-import { amountIn, formatMoney, moneyHeader } from '../../parts/numbers.ts'
+import { amountIn, moneyHeader, moneyText } from '../../parts/numbers.ts'
 import { invalidField, usePendingForm } from '../../parts/pending-form.ts'
 import type { WordKey } from '../../words/en.ts'
 import { t } from '../../words/words.ts'
@@ -32,7 +32,7 @@ export function Pay({ aid, onClose }: PayProps) {
     },
     async send(fields, key) {
       await pay(fields, key)
-      const amount = formatMoney((amountIn(fields.amount) ?? '0') as DecimalText)
+      const amount = moneyText((amountIn(fields.amount) ?? '0') as DecimalText)
       onClose(t('payment.done', { amount, aid: fields.aid.trim() }))
     },
   })

@@ -4,7 +4,7 @@ import { call } from '../../api/client.ts'
 import { Refusal } from '../../api/errors.ts'
 import type { Figure } from '../../api/figures.ts'
 import { t } from '../../words/words.ts'
-import { formatMoney, formatNumber, formatShort, moneyHeader } from '../numbers.ts'
+import { formatNumber, formatShort, moneyHeader, moneyText, withCurrency } from '../numbers.ts'
 import { powersUpTo, ticksBetween } from '../ticks.ts'
 import {
   type Point,
@@ -194,8 +194,12 @@ function said(units: number, steps: readonly PriceStep[], totals: readonly Total
     t('document.atUnits', { units: formatNumber(units) }),
     step === null
       ? t('document.noTier')
-      : t('document.inTier', { tier: step.tier, price: step.price, interval: step.interval }),
-    ...(total === undefined ? [] : [t('document.total', { total: formatMoney(total.amount) })]),
+      : t('document.inTier', {
+          tier: step.tier,
+          price: withCurrency(step.price),
+          interval: step.interval,
+        }),
+    ...(total === undefined ? [] : [t('document.total', { total: moneyText(total.amount) })]),
   ]
   return parts.join(' · ')
 }

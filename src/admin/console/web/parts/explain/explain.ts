@@ -2,7 +2,7 @@
  * Why a line has its price: one sentence, one for each step, and three bands of pieces: units,
  * money and payers. Nothing is computed here; a size is for drawing only.
  */
-import { amountText, paidText, payerOf, type Speech, sentenceOf } from './sentences.ts'
+import { amountText, moneyText, paidText, payerOf, type Speech, sentenceOf } from './sentences.ts'
 import { computationOf, fieldText, type PricePart, type RatedLine, type Step } from './steps.ts'
 
 export interface Piece {
@@ -124,7 +124,10 @@ class Bands {
     const steps = prices.flatMap((one) => one.steps)
     return steps
       .filter(({ step }) => MONEY_STEPS.includes(step))
-      .map((step) => this.#piece(step, fieldText(step, 'amount'), related))
+      .map((step) => {
+        const price = fieldText(step, 'amount')
+        return { ...this.#piece(step, price, related), amount: moneyText(this.#speech, price) }
+      })
   }
 
   #piece(step: Step, amount: string, related: readonly string[]): Piece {

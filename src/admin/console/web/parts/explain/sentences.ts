@@ -8,11 +8,20 @@ export interface Speech {
   say(key: string, values?: Readonly<Record<string, string>>): string
   /** A decimal text in the format of the language. */
   number(decimal: string): string
+  /** The text of an amount of money, with its currency. */
+  money(text: string): string
   /** Name of a prepaid include; empty if it is unknown. */
   includeName(externalId: string): string
 }
 
 const DECIMAL = /^-?\d+(\.\d+)?$/
+
+/** The fields of steps with amounts of money; `left` and `total` are of what a step has paid. */
+const MONEY_FIELDS: readonly string[] = ['amount', 'price', 'to', 'money']
+
+export function moneyText(speech: Speech, text: string): string {
+  return /\d/.test(text) ? speech.money(amountText(speech, text)) : text
+}
 
 /** A decimal text, or a fraction `a/b` where no decimal is exact. */
 export function amountText({ number }: Speech, text: string): string {
@@ -54,7 +63,9 @@ function variantOf(step: Step): string {
 function valuesOf(step: Step, usaget: string, speech: Speech): Record<string, string> {
   const values: Record<string, string> = { usaget, counted: countedText(step, speech) }
   for (const field of Object.keys(step)) {
-    values[field] = amountText(speech, fieldText(step, field))
+    const isOfPaid = field === 'left' || field === 'total'
+    const isMoney = isOfPaid ? fieldText(step, 'money') !== '' : MONEY_FIELDS.includes(field)
+    values[field] = (isMoney ? moneyText : amountText)(speech, fieldText(step, field))
   }
   if (step.step === 'price') return { ...values, source: sourceOf(step, speech) }
   if (step.step === 'rounding') {
@@ -70,10 +81,10 @@ function countedText(step: Step, speech: Speech): string {
   return speech.say(key, { units: amountText(speech, units) })
 }
 
-/** `0.42`, or `61 units`. */
+/** `0.42 EUR`, or `61 units`. */
 export function paidText(step: Step, speech: Speech): string {
   const money = fieldText(step, 'money')
-  if (money !== '') return amountText(speech, money)
+  if (money !== '') return moneyText(speech, money)
   return countedText(step, speech)
 }
 

@@ -1,7 +1,7 @@
-/** Metrics of records that are removed, or passed on, by age. */
+/** Metrics of the admin port, and of records that its jobs remove or pass on. */
 import { Counter, Gauge, type Registry } from 'prom-client'
 
-export function createRetentionMetrics(registers: Registry[]) {
+export function createAdminMetrics(registers: Registry[]) {
   const labelNames = ['collection'] as const
   const removed = new Counter({
     name: 'tollgate_retention_removed_total',
@@ -20,7 +20,14 @@ export function createRetentionMetrics(registers: Registry[]) {
     help: 'Audit records sent to the syslog receiver, repeated ones too',
     registers,
   })
+  const secrets = new Counter({
+    name: 'tollgate_card_secrets_refused_total',
+    help: 'Secrets of prepaid cards that were wrong, or refused by a limit on wrong ones',
+    labelNames: ['reason'] as const,
+    registers,
+  })
   return {
+    cardSecretRefused: (reason: 'wrong' | 'limit') => secrets.inc({ reason }),
     auditSent: (count: number) => sent.inc(count),
     retentionRemoved: (collection: string, count: number) => removed.inc({ collection }, count),
     retentionEnded: (collection: string, atMs: number) => ended.set({ collection }, atMs / 1000),
