@@ -2,8 +2,9 @@
  * Owners as last seen by this worker. Entries may be stale: a commit compares versions, and a stale
  * entry is replaced by the reply of the ledger.
  *
- * States and sessions are stored as the ledger packs them, outside V8's heap (slabs.ts), and decoded
- * for each attempt: as objects they would outlive it, and the garbage collector would copy them.
+ * States and sessions are stored as the ledger packs them, outside V8's heap (slabs.ts), and
+ * decoded for each attempt: as objects they would outlive it, and the garbage collector would copy
+ * them.
  *
  * Grouped by account, because a request needs the subscriber and the shared buckets of its account.
  * Two generations like GenerationCache, but bounded by the number of owners. Each has slabs of its
@@ -106,6 +107,7 @@ export class CachedOwner {
 
   /** Moves the values to other slabs, as the cache drops its own with a generation. */
   moveTo(slabs: Slabs): void {
+    if (slabs === this.#slabs) return
     this.#state = this.#moved(this.#state, slabs)
     if (this.#sessions !== null) {
       for (const [sessionKey, slot] of this.#sessions) {
@@ -151,7 +153,7 @@ const DETACHED_SLABS_MAX = 32
 export class OwnerCache {
   #young = new Map<number, CachedAccount>()
   #old = new Map<number, CachedAccount>()
-  /** Of the young generation. */
+  /** Values of the young generation. */
   #slabs = new Slabs()
   /** Values of owners that are no longer cached. */
   #detached = new Slabs()
@@ -170,7 +172,6 @@ export class OwnerCache {
     if (older === undefined) return undefined
     this.#old.delete(aid)
     this.#keep(aid, older)
-    for (const owner of ownersOf(older)) owner.moveTo(this.#slabs)
     return older
   }
 
@@ -241,6 +242,7 @@ export class OwnerCache {
       this.#youngOwners = 0
       this.#slabs = new Slabs()
     }
+    for (const owner of ownersOf(account)) owner.moveTo(this.#slabs)
     this.#youngOwners += sizeOf(account)
     this.#young.set(aid, account)
   }

@@ -35,7 +35,7 @@ export class Slabs {
     return slot
   }
 
-  /** Replaces a value, in its slot if it has room. Returns the slot, as the old one is free then. */
+  /** Replaces a value, in its slot if that has room; otherwise the old slot is free. */
   replace(slot: Slot, source: Buffer, from: number, end: number): Slot {
     const sizeClass = classOf(LENGTH_BYTES + end - from)
     if (sizeClass !== this.#slabOf(slot).sizeClass) {
