@@ -87,6 +87,11 @@ export class QueueLimit {
 
   /** This thread has run for `forMs` since the last call; called regularly. */
   ran(forMs: number, inFlight: number): void {
+    if (inFlight === 0) {
+      this.#silentMs = 0
+      if (this.#held <= this.#options.limitMax) this.#resume()
+      return
+    }
     this.#silentMs += forMs
     if (this.#silentMs <= this.#burstMs || this.#held <= this.#options.limitMax) return
     this.#held = inFlight
@@ -129,7 +134,7 @@ export class QueueLimit {
   }
 
   #adapt(inFlight: number, nowMs: number): void {
-    if (this.#isStalled()) this.#standAfresh(nowMs)
+    if (this.#isStalled()) this.#standDuringStall()
     else this.#measure(inFlight, nowMs)
     this.#begin(nowMs)
     this.#setLimit()
@@ -165,6 +170,15 @@ export class QueueLimit {
   #standAfresh(nowMs: number): void {
     this.#standingMs = nowMs
     this.#leastMs = Number.POSITIVE_INFINITY
+  }
+
+  /**
+   * A stall is no time in which waiting could have become shorter, and lengthens it by its own
+   * length at most, unless more arrive than can be answered.
+   */
+  #standDuringStall(): void {
+    this.#standingMs += this.#gapMs
+    this.#leastMs += this.#gapMs
   }
 
   #learnRate(rate: number): void {

@@ -39,6 +39,13 @@ const stallsOf = (workerMs: number): readonly Pause[] => [
 ]
 
 describe('below the peak', () => {
+  it('nothing is refused of a burst after an idle time', () => {
+    const node = nodeOf()
+    expect(refusedIn(node.run(1_000, 0, SESSIONS))).toBe(0)
+    const cold = [{ part: 'worker', atMs: 0, forMs: 60 }] as const
+    expect(refusedIn(node.run(40, PEAK / 2, { ...SESSIONS, opening: 79, report: 8 }, cold))).toBe(0)
+  })
+
   for (const share of [0.1, 0.5, 0.7]) {
     it.each([30, 130])(`nothing is refused: ${share} of it, pauses of %d ms`, (workerMs) => {
       const node = nodeOf()
@@ -62,6 +69,14 @@ describe.each([1.5, 3])('%d times the peak', (times) => {
     expect(quantile(lasting, 0.99)).toBeLessThan(1.5 * TARGET_MS)
     expect(lasting.tookMs.length).toBeGreaterThan(0.98 * 3_000 * PEAK)
     expect(quantile(node.run(6_000, times * PEAK, ASKING, stallsOf(130)), 0.99)).toBeLessThan(250)
+  })
+
+  it('bounds it although the answers stall again and again', () => {
+    const stalls = Array.from({ length: 60 }, (_, index): Pause => {
+      return { part: 'redis', atMs: index * 90, forMs: 25 }
+    })
+    node.run(1_000, times * PEAK, ASKING, stalls)
+    expect(quantile(node.run(4_000, times * PEAK, ASKING, stalls), 0.99)).toBeLessThan(100)
   })
 
   it('refuses starts first, then what only asks, and neither reports nor terminations', () => {

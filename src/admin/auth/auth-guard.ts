@@ -106,9 +106,10 @@ export function createAuthGuard(options: AuthGuardOptions): AuthGuard {
       })
       server.addHook('onRequest', async (request, reply) => {
         const access = request.routeOptions.config.access
-        if (request.is404 || access === undefined || access === 'public') return
-        await identify(options, request, reply)
+        if (request.is404 || access === undefined) return
+        if (access !== 'public') await identify(options, request, reply)
         request.isUnidentified = !isOpen && request.caller === null
+        if (access === 'public') return
         if (access !== 'asked') await admit(request, queryParameters(request.url), access)
       })
     },

@@ -5,7 +5,7 @@ import { offsetMs } from '../../runtime/clock.ts'
 import { errorHandler } from '../entities/answer.ts'
 import { CODE } from '../entities/errors.ts'
 import { registerBodies } from '../entities/requests/body.ts'
-import { SMALL_BODY_BYTES_MAX } from '../entities/requests/json-limits.ts'
+import { LOGIN_BODY_BYTES_MAX } from '../entities/requests/json-limits.ts'
 import { dateText } from '../entities/views.ts'
 import { type Grantee, grantedActions } from '../permissions/granted.ts'
 import { PERMISSIONS } from '../permissions/rules.ts'
@@ -75,7 +75,7 @@ export function addSessionRoutes(server: FastifyInstance, given: SessionRouteDep
     loggedIn: createSessionCheck(given),
   }
   server.register(async (routes) => {
-    registerBodies(routes, SMALL_BODY_BYTES_MAX)
+    registerBodies(routes, LOGIN_BODY_BYTES_MAX)
     const answerError = errorHandler(given.log)
     routes.setErrorHandler((error, request, reply) => {
       const seconds = error instanceof AuthRefusal ? error.retryAfterSeconds : null

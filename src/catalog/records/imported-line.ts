@@ -69,10 +69,13 @@ export function importedLine(given: unknown, zone: string): ImportedLine {
   if (tier !== null) kept['cycle'] = tier
   const taxes = taxesOf(line['tax_data'])
   if (taxes !== null) kept['tax_data'] = { taxes }
-  const rounding = roundingOf(line['rounding_rules'], amount)
+  const exact = exactAmountOf(line['before_rounding'])
+  const rounding = roundingOf(line['rounding_rules'], exact ?? amount)
   if (rounding !== null) kept['rounding_rules'] = rounding
-  const unrounded = unroundedOf(line['before_rounding'], rounding) ?? amount
-  kept['charge_amount'] = withoutTaxes(unrounded, taxes ?? [])
+  if (exact === null && isRoundedAfterTax(rounding)) {
+    throw new FieldError('before_rounding.aprice', 'is missing')
+  }
+  kept['charge_amount'] = withoutTaxes(exact ?? amount, taxes ?? [])
   checkNamed(kept)
   checkPeriod(kept)
   const stamp = isUnset(line['stamp']) ? stampOf(kept) : textAt(line['stamp'], 'stamp')
@@ -134,14 +137,13 @@ function taxesOf(value: unknown): Fields[] | null {
   })
 }
 
+type StoredRounding = CycleRounding | { rounding_type: 'None' }
+
 /**
- * The rounding of a line by its absolute amount; other systems round the signed number, and have
+ * The rounding of a line by its absolute amount before rounding; other systems round the signed number, and have
  * the rules for that. Null if it is not known.
  */
-function roundingOf(
-  value: unknown,
-  amount: string,
-): CycleRounding | { rounding_type: 'None' } | null {
+function roundingOf(value: unknown, amount: string): StoredRounding | null {
   if (isUnset(value)) return null
   const given = objectAt(value, 'rounding_rules')
   const rules = roundingAt(
@@ -158,18 +160,20 @@ function roundingOf(
   }
 }
 
-/**
- * The amount before rounding, null without one. A price that was scaled to a rounded final charge
- * is not exact: to round its charge again may give another one.
- */
-function unroundedOf(
-  value: unknown,
-  rounding: CycleRounding | { rounding_type: 'None' } | null,
-): string | null {
+/** The amount before rounding, null without one. */
+function exactAmountOf(value: unknown): string | null {
   const { aprice } = isUnset(value) ? {} : objectAt(value, 'before_rounding')
-  const isNeeded =
+  return isUnset(aprice) ? null : decimalAt(aprice, 'before_rounding.aprice')
+}
+
+/**
+ * Whether the price was scaled to a rounded final charge: then it is not exact, and to round its
+ * charge again may give another one.
+ */
+function isRoundedAfterTax(rounding: StoredRounding | null): boolean {
+  return (
     rounding !== null && 'rounding_stage' in rounding && rounding.rounding_stage === 'after_tax'
-  return isUnset(aprice) && !isNeeded ? null : decimalAt(aprice, 'before_rounding.aprice')
+  )
 }
 
 /** The amount before taxes: `aprice` includes embedded ones. */

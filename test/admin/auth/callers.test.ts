@@ -3,6 +3,7 @@
  */
 import { beforeAll, describe, expect, it } from 'vitest'
 import { signatureOf, signedText } from '../../../src/catalog/signature/signed-text.ts'
+import { present } from '../../../src/domain/assert.ts'
 import { startClosedAdmin } from '../../support/admin/auth/closed-admin.ts'
 import { useOpened } from '../../support/opened.ts'
 
@@ -120,6 +121,24 @@ describe('a body of more than 256 KB', () => {
       expect([answer.status, answer.headers.get('connection')]).toEqual([413, 'close'])
       expect(await answer.text()).toContain('needs a session, or a token in the header')
     }
+  })
+
+  it('may be a form with files: only its fields are limited', async () => {
+    const form = (fields: Record<string, string>) => {
+      const sent = new FormData()
+      for (const [name, value] of Object.entries({ ...createTax('FORM'), ...fields })) {
+        sent.set(name, value)
+      }
+      return new Response(sent)
+    }
+    const sendForm = async (fields: Record<string, string>) => {
+      const { headers, body } = form(fields)
+      return send({ 'content-type': headers.get('content-type') ?? '' }, present(body, 'body'))
+    }
+    expect((await sendForm({ access_token: token })).status).not.toBe(413)
+    const refused = await sendForm({ access_token: token, more: 'x'.repeat(300_000) })
+    expect(refused.status).toBe(413)
+    expect(await refused.text()).toContain('the fields of the body have more than 262144 bytes')
   })
 
   it('is read for a session, and for a token in the header or the query', async () => {

@@ -54,6 +54,11 @@ describe('an imported line', () => {
       rounding_rules: { rounding_type: 'down', ...kept },
     })
     const none = { rounding_type: 'None' }
+    const small = { aprice: 0, rounding_rules: up, before_rounding: { aprice: -0.004 } }
+    expect(of(small)).toMatchObject({
+      charge_amount: '-0.004',
+      rounding_rules: { rounding_type: 'down', ...kept },
+    })
     expect(of({ rounding_rules: none })).toMatchObject({ rounding_rules: none })
     const early = { rounding_type: 'up', rounding_stage: 'before_tax' }
     expect(of({ rounding_rules: early })).toMatchObject({ charge_amount: '10' })

@@ -4,7 +4,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { SECURITY, type SecuritySettings } from '../../../catalog/settings/security-settings.ts'
 import type { TokenKind } from '../../../store/tokens.ts'
 import { registerBodies } from '../../entities/requests/body.ts'
-import { SMALL_BODY_BYTES_MAX } from '../../entities/requests/json-limits.ts'
+import { LOGIN_BODY_BYTES_MAX } from '../../entities/requests/json-limits.ts'
 import { createRefusalAudit, HOUR_MS } from '../refusal-audit.ts'
 import { countRequest } from './attempts.ts'
 import { recordRefused, recordRevoked } from './audit.ts'
@@ -24,7 +24,7 @@ export function addOAuthRoutes(server: FastifyInstance, given: Omit<OAuthDeps, '
   const period = { periodMs: HOUR_MS, message: 'a client was refused' }
   const deps = { ...given, refusals: createRefusalAudit(given, period) }
   server.register(async (routes) => {
-    registerBodies(routes, SMALL_BODY_BYTES_MAX)
+    registerBodies(routes, LOGIN_BODY_BYTES_MAX)
     routes.setErrorHandler(errorAnswer(deps.log))
     const config = { access: 'public' } as const
     const [tokenPath, revokePath] = PATHS

@@ -56,10 +56,15 @@ export function registerBodies(server: FastifyInstance, bodyLimit = BODY_BYTES_M
   add('application/x-www-form-urlencoded', formOf)
   server.register(multipart)
   server.addHook('preParsing', async (request, reply, payload) => {
-    // Files are stored for callers only, and fields are not parsed before their use.
-    if (!request.isUnidentified || request.isMultipart()) return payload
+    // Files are stored for callers only; the fields have a limit of their own (multipart.ts).
+    if (!request.isUnidentified || isForm(request)) return payload
     return boundedBody(payload, Number(request.headers['content-length']), reply)
   })
+}
+
+/** Whether the parser of multipart forms will read the body. */
+function isForm({ headers }: FastifyRequest): boolean {
+  return headers['content-type']?.split(';')[0]?.trim().toLowerCase() === 'multipart/form-data'
 }
 
 let lastTurn: Promise<void> = Promise.resolve()

@@ -11,6 +11,8 @@ export const BODY_BYTES_MAX = 1024 * 1024
  * a thousand entries; parsing it holds the event loop for less than 30 ms.
  */
 export const SMALL_BODY_BYTES_MAX = 256 * 1024
+/** Limit on the bodies of logins and token requests. */
+export const LOGIN_BODY_BYTES_MAX = 64 * 1024
 export const DEPTH_MAX = 32
 export const KEYS_MAX = 10_000
 /** A double keeps 15 digits of any decimal; PHP writes 17. */

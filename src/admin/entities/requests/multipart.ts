@@ -11,7 +11,7 @@ import { pipeline } from 'node:stream/promises'
 import type { FastifyRequest } from 'fastify'
 import { ApiError, RequestError } from '../errors.ts'
 import type { FormParameters } from './form-names.ts'
-import { BODY_BYTES_MAX } from './json-limits.ts'
+import { BODY_BYTES_MAX, SMALL_BODY_BYTES_MAX } from './json-limits.ts'
 import { truncatedName } from './problems.ts'
 
 const FIELDS_MAX = 1_000
@@ -58,10 +58,10 @@ export async function readParts(
   const dispose = async () => {
     if (folder !== null) await rm(folder, { recursive: true, force: true })
   }
-  const { fieldsBytesMax = BODY_BYTES_MAX } = uploads
+  const fieldsBytesMax = fieldsLimitOf(request, uploads)
   let bytesLeft = fieldsBytesMax
   try {
-    for await (const part of request.parts(optionsOf(uploads))) {
+    for await (const part of request.parts(optionsOf(uploads, fieldsBytesMax))) {
       if (part.type === 'file') {
         if (files.length >= uploads.filesMax) throw filesRefused(uploads)
         folder ??= await mkdtemp(join(tmpdir(), 'tollgate-upload-'))
@@ -87,7 +87,16 @@ export async function readParts(
   return { files, dispose }
 }
 
-function optionsOf({ filesMax, fieldsBytesMax = BODY_BYTES_MAX }: UploadLimits) {
+/** Fields are parsed at once, so those of unidentified callers are limited like other bodies. */
+function fieldsLimitOf(
+  { isUnidentified, caller }: FastifyRequest,
+  { fieldsBytesMax = BODY_BYTES_MAX }: UploadLimits,
+): number {
+  const isKnown = !isUnidentified || caller !== null
+  return isKnown ? fieldsBytesMax : Math.min(fieldsBytesMax, SMALL_BODY_BYTES_MAX)
+}
+
+function optionsOf({ filesMax }: UploadLimits, fieldsBytesMax: number) {
   return {
     limits: {
       fieldNameSize: FIELD_NAME_BYTES_MAX,
