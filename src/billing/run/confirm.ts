@@ -94,6 +94,7 @@ export async function confirmInvoices(
     parked: new Set(parked.map(({ aid }) => aid)),
     cycle,
     actor,
+    signal,
   })
   const refused: { invoice_id: number; reason: string }[] = []
   let total: ConfirmCounts = { confirmed: 0, not_for_bill: 0 }
@@ -132,6 +133,8 @@ interface Rules {
   readonly generatePdf: boolean
   readonly parked: ReadonlySet<number>
   readonly actor: Actor
+  /** Ends the waiting for MongoDB, as that of the catalogue does. */
+  readonly signal: AbortSignal | undefined
 }
 
 const NONE: ReadonlyMap<string, Outcome> = new Map()
@@ -189,7 +192,9 @@ class Batches {
         return this.#decide(session, batch, nowMs, before)
       })
     }
-    const done = await repeated(attempt, catalog.patience, isOfStore)
+    const signals = [catalog.patience.signal, this.#rules.signal].filter((one) => one !== undefined)
+    const patience = { ...catalog.patience, signal: AbortSignal.any(signals) }
+    const done = await repeated(attempt, patience, isOfStore)
     const isConfirmed = (each: Open) => typeof done.outcomes.get(each) === 'string'
     // An e-mail then has the file that is kept.
     await writeFiles(this.#deps, batch.filter(isConfirmed), this.#rules.generatePdf)
