@@ -1,5 +1,5 @@
 /** `tollgate start`: runs everything on one machine, supervises it, and stops it in order. */
-import { constants, copyFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { DEMO_RECEIVER, hasDemo } from '../catalog/demo.ts'
 import { DATA_FOLDER_FILE, DEMO_FILE } from '../config/load.ts'
@@ -235,7 +235,8 @@ async function prepareStores({ config, dataDir, log, privateRanges }: StartConte
 /** The operator's own file of that name is kept. Roles, which start next, read it. */
 function writeDemoSettings(dataDir: string): void {
   try {
-    copyFileSync(DEMO_FILE, join(dataDir, DATA_FOLDER_FILE), constants.COPYFILE_EXCL)
+    // A copy would have the mode of the installed file.
+    writeFileSync(join(dataDir, DATA_FOLDER_FILE), readFileSync(DEMO_FILE), { flag: 'wx' })
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
   }

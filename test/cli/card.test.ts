@@ -125,10 +125,7 @@ describe('tollgate card', () => {
     expect(existsSync(file)).toBe(false)
     const again = await product.run(...create(COUNT))
     expect(again).toMatchObject({ code: 1, stderr: expect.stringContaining('--continue') })
-    expect(await product.run(...create(COUNT), '--continue')).toMatchObject({
-      code: 0,
-      stderr: '',
-    })
+    expect(await product.run(...create(COUNT), '--continue')).toMatchObject({ code: 0 })
     await expectSecrets(COUNT)
     const after = await product.catalog().cards.find({ serial_number: 1 }).toArray()
     expect(after).toEqual(before.slice(0, 1))
