@@ -9,7 +9,7 @@ import { networkOf } from '../networks.ts'
 import type { AuthDeps } from './auth-deps.ts'
 
 export interface Refusal {
-  /** Audit entry of the first refusal of the period. */
+  /** Audit entry of the period, if this refusal is the first one. */
   readonly entry: AuditEntry
   readonly actor: Actor
   /** A single word. */
@@ -46,7 +46,8 @@ type Reasons = Record<string, number>
 
 /** Refusals of one account and source that this process has counted in the current period. */
 interface Tally {
-  readonly refusal: Refusal
+  /** The latest one, or the first if they are written later. */
+  refusal: Refusal
   readonly seed: string
   readonly seen: Reasons
   /** Time of the latest refusal. */
@@ -119,6 +120,7 @@ export function createRefusalAudit(deps: Deps, options: RefusalPeriod): RefusalA
       const nowMs = clock.nowMs()
       turn(nowMs)
       const tally = tallyOf(refusal)
+      if (recordsMax === undefined) tally.refusal = refusal
       tally.lastMs = nowMs
       tally.seen[reason] = (tally.seen[reason] ?? 0) + 1
       tally.waiting[reason] = (tally.waiting[reason] ?? 0) + 1

@@ -108,7 +108,8 @@ function outage(isRedisAway: boolean) {
       const deps = { actions, admit, log, catalog: away, clock: { nowMs: () => 0 } }
       addActionRoutes(server, deps as unknown as ActionRoutes)
       const stores = { config: { entities: { importBytesMax: 1 } } }
-      const api = { stores, fields: away, recordActions: away } as unknown as EntityApi
+      const parts = { stores, fields: away }
+      const api = { ...parts, batch: parts, recordActions: away } as unknown as EntityApi
       addEntityApi(server, api, admit as unknown as AdmitCall, log)
     },
     { connectionsPerAddressMax: CALLS.length, connectionsMax: CALLS.length },

@@ -24,6 +24,7 @@ export function compileWorkers(folder: string): void {
   for (const source of [
     ...MODULES.map((name) => `src/${name}`),
     'test/support',
+    'test/support/domain',
     'test/support/workers',
     'test/support/rating',
   ]) {
