@@ -57,7 +57,8 @@ export class NodeModel {
   #dueMs = 0
   #tickMs = 0
   #sessions = 0
-  #pauses: readonly Pause[] = []
+  /** The pauses of a part that are not over, by their begin. */
+  readonly #pauses: Record<Part, Pause[]> = { main: [], worker: [], redis: [] }
   #outcomes = noOutcomes()
 
   constructor(admission: Admission) {
@@ -68,7 +69,12 @@ export class NodeModel {
   run(ms: number, perMs: number, mix: Mix, pauses: readonly Pause[] = []): Outcomes {
     const fromMs = this.nowMs
     this.#outcomes = noOutcomes()
-    this.#pauses = pauses.map((pause) => ({ ...pause, atMs: fromMs + pause.atMs }))
+    for (const part of ['main', 'worker', 'redis'] as const) {
+      this.#pauses[part] = pauses
+        .filter((pause) => pause.part === part)
+        .map((pause) => ({ ...pause, atMs: fromMs + pause.atMs }))
+        .toSorted((one, other) => one.atMs - other.atMs)
+    }
     this.#dueMs = fromMs + this.#gapMs(perMs)
     while (this.nowMs < fromMs + ms) {
       this.nowMs += STEP_MS
@@ -129,11 +135,13 @@ export class NodeModel {
   }
 
   #isPaused(part: Part): boolean {
-    return this.#pauses.some((pause) => {
-      return (
-        pause.part === part && this.nowMs >= pause.atMs && this.nowMs < pause.atMs + pause.forMs
-      )
-    })
+    const pauses = this.#pauses[part]
+    for (let [next] = pauses; next !== undefined; [next] = pauses) {
+      if (this.nowMs < next.atMs) return false
+      if (this.nowMs < next.atMs + next.forMs) return true
+      pauses.shift()
+    }
+    return false
   }
 
   #arrive(mix: Mix): void {
