@@ -1,4 +1,5 @@
 /** API description: `/openapi.json` for programs, `/docs` for people. */
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { FIELD_CATEGORIES, type FieldSettings } from '../catalog/settings/stored-config.ts'
 import type { Logger } from '../runtime/log.ts'
@@ -74,12 +75,19 @@ function addPages(server: FastifyInstance, pages: ApiPages): void {
 }
 
 function createDocuments({ fields, isAuthenticated, port, make = openApiDocument }: ApiPages) {
-  const documentFor = (baseUrl: string, byCollection: ReadonlyMap<string, Fields>): Made => {
+  // In several turns of the event loop, so that other requests do not wait for all of them.
+  const documentFor = async (
+    baseUrl: string,
+    byCollection: ReadonlyMap<string, Fields>,
+  ): Promise<Made> => {
     const options = { fields: byCollection, version: INTERFACE_VERSION, baseUrl }
     const document = make(DEFINITIONS, options)
-    return { json: compressed(JSON.stringify(document)), page: compressed(apiPage(document)) }
+    await nextTurn()
+    const json = compressed(JSON.stringify(document))
+    await nextTurn()
+    return { json, page: compressed(apiPage(document)) }
   }
-  let builtIn: Made | undefined
+  let builtIn: Promise<Made> | undefined
   let stored: object | undefined
   /** By base URL, the one used last at the end. */
   const kept = new Map<string, Promise<Made>>()
