@@ -54,14 +54,14 @@ export class RequestStates {
     this.#context = context
   }
 
-  /** Time of the last known report before the request, or of the start of the session. */
+  /** Event time of the last known report before the request; the start by our clock without one. */
   lastReportMs(): number {
     const { openedMs, services } = this.#before
-    let lastMs = openedMs
+    let lastMs = 0
     for (const { reportedMs, segment } of services) {
       lastMs = Math.max(lastMs, reportedMs, segment?.lastMs ?? 0)
     }
-    return lastMs
+    return lastMs === 0 ? openedMs : lastMs
   }
 
   get lines(): Line[] {

@@ -45,6 +45,8 @@ export class QueueLimit {
   #sinceMs = 0
   #answers = 0
   #hasRefused = false
+  /** A window that did not begin idle may begin within the answers of a batch. */
+  #isFromIdle = false
   /** Answers per ms of a busy node, and the highest of any window; 0 until measured. */
   #rate = 0
   #peak = 0
@@ -118,6 +120,7 @@ export class QueueLimit {
     this.#silentMs = 0
     this.#standAfresh(nowMs)
     this.#begin(nowMs)
+    this.#isFromIdle = true
   }
 
   #begin(nowMs: number): void {
@@ -125,6 +128,7 @@ export class QueueLimit {
     this.#answers = 0
     this.#gapMs = 0
     this.#hasRefused = false
+    this.#isFromIdle = false
   }
 
   /** Ends a stall. */
@@ -151,7 +155,8 @@ export class QueueLimit {
   #measure(inFlight: number, nowMs: number): void {
     const elapsedMs = nowMs - this.#sinceMs
     const rate = this.#answers / Math.max(elapsedMs, WINDOW_MS_MIN)
-    if (elapsedMs >= PEAK_MS_MIN) this.#peak = Math.max(this.#peak, rate)
+    const isWhole = elapsedMs >= (this.#isFromIdle ? PEAK_MS_MIN : this.#windowMs)
+    if (isWhole) this.#peak = Math.max(this.#peak, rate)
     // A short busy period between idle ones counts as a window only if requests were refused.
     if (elapsedMs < this.#windowMs && !this.#hasRefused) return
     this.delayMs = inFlight / rate

@@ -122,9 +122,12 @@ export function profileInstantOf(request: ChargeRequest, nowMs: number): number 
 /** Whether all of the request is about the time before it. */
 function isReport({ kind, services }: ChargeRequest): boolean {
   if (kind !== 'release' && kind !== 'update') return false
-  return services.every(({ requested, checksCredit, used, usedBefore, parts }) => {
-    const asks = kind === 'update' && (requested > 0 || checksCredit)
-    return !asks && parts === null && (usedBefore < 0 || usedBefore >= used)
+  return services.every((service) => {
+    if (kind === 'update' && service.checksCredit) return false
+    return [service, ...(service.parts ?? [])].every(({ requested, used, usedBefore }) => {
+      const asks = kind === 'update' && requested > 0
+      return !asks && (usedBefore < 0 || usedBefore >= used)
+    })
   })
 }
 

@@ -217,22 +217,34 @@ describe('the first usage of a session without a grant', () => {
     ])
   })
 
-  it('of a further service is since the last report of the session', () => {
-    const call = sceneOf({ band })
-    report(call, 'start', noon - 60 * MINUTE)
-    report(call, 'update', noon - MINUTE, { used: 1 })
-    const services = [
-      serviceRequest({ usaget: 'call', used: 1 }),
-      serviceRequest({ usaget: 'call', ratingGroup: 7, used: 120 }),
-    ]
-    call.nowMs = noon + MINUTE
-    call.send({ kind: 'release', requestNumber: 2, sessionId: 's', services })
-    const priced = summary(call).map(([, name, , units, price]) => [name, units, price])
-    expect(priced.slice(-2)).toEqual([
-      ['band', 60, 120],
-      ['', 60, 60],
-    ])
-  })
+  it.each([
+    ['of the gateway', 0],
+    ['behind that of the node', HOUR],
+  ])(
+    'of a further service is since the last report of the session, by a clock %s',
+    (_, behindMs) => {
+      const call = sceneOf({ band })
+      const at = (nowMs: number) => {
+        call.nowMs = nowMs + behindMs
+        return { eventTimeMs: nowMs, sessionId: 's' }
+      }
+      const first = (used: number) => [serviceRequest({ usaget: 'call', used })]
+      const begun = at(noon - 60 * MINUTE)
+      call.send({ kind: 'start', requestNumber: 0, ...begun, services: first(0) })
+      const used = at(noon - MINUTE)
+      call.send({ kind: 'update', requestNumber: 1, ...used, services: first(1) })
+      const services = [
+        serviceRequest({ usaget: 'call', used: 1 }),
+        serviceRequest({ usaget: 'call', ratingGroup: 7, used: 120 }),
+      ]
+      call.send({ kind: 'release', requestNumber: 2, ...at(noon + MINUTE), services })
+      const priced = summary(call).map(([, name, , units, price]) => [name, units, price])
+      expect(priced.slice(-2)).toEqual([
+        ['band', 60, 120],
+        ['', 60, 60],
+      ])
+    },
+  )
 })
 
 describe('usage reported at the end of a cycle', () => {

@@ -198,3 +198,16 @@ it('learns the rate of a store whose answers are always far apart', () => {
   expect(refused).toBeGreaterThan(4_000)
   expect(inFlight / (64 / 40)).toBeLessThan(BURST_MS)
 })
+
+it('takes the answers of a batch for no higher rate than that of batches', () => {
+  const limit = limitOf()
+  const [rate, batch, gapMs] = [5, 64, 0.02]
+  for (let nowMs = 0; nowMs < 1_000; nowMs += batch / rate) {
+    for (let index = 0; index < batch; index += 1) limit.admitted(index, nowMs)
+    const answeredMs = nowMs + batch / rate - batch * gapMs
+    for (let index = 0; index < batch; index += 1) {
+      limit.answered(batch - index, answeredMs + index * gapMs)
+    }
+  }
+  expect(limit.limit).toBeLessThan(1.5 * BURST_MS * rate)
+})

@@ -1,7 +1,8 @@
 /** Revisions of a subscriber that begin or end "now", at events whose time is in whole seconds. */
 import { expect, it } from 'vitest'
 import type { SubscriberProfile } from '../../src/domain/catalogue.ts'
-import type { ChargeRequest } from '../../src/domain/charge-request.ts'
+import type { Reason } from '../../src/domain/charge-outcome.ts'
+import type { ChargeRequest, ServicePart, ServiceRequest } from '../../src/domain/charge-request.ts'
 import { useMadeEach } from '../support/opened.ts'
 import { useNode } from '../support/workers/nodes.ts'
 import {
@@ -98,6 +99,26 @@ it.each<[string, Partial<SubscriberProfile>[]]>([
   expect(await send('start', 0, 0)).toEqual(['granted'])
   expect(await send('update', 1, 100)).toEqual(['granted'])
   expect(await send('release', 2, 100)).toEqual(['granted'])
+})
+
+function part(used: number, usedBefore = -1): ServicePart {
+  return { usaget: 'data', role: 'preferred', requested: 0, used, usedBefore }
+}
+
+it.each<[string, Partial<ServiceRequest>, Reason]>([
+  ['parts of a service', { parts: [part(100)] }, 'granted'],
+  ['parts with usage after it', { parts: [part(100, 40)] }, 'unknownSubscriber'],
+  ['usage before a tariff change at it', { usedBefore: 100 }, 'granted'],
+])('a release exactly at the end of its subscriber reports %s', async (_, more, reason) => {
+  begins({ toMs: NOW_MS })
+  await scene().credit(1, MONEY, 1_000_000)
+  const send = (kind: 'start' | 'release', number: number, services: ServiceRequest[]) => {
+    const eventTimeMs = kind === 'start' ? NOW_MS - 60_000 : NOW_MS
+    return scene().charge(request(kind, 1, number, services, { eventTimeMs }))
+  }
+  await send('start', 0, [service(0, 0)])
+  const [outcome] = await send('release', 1, [{ ...service(-1, 100), ...more }])
+  expect(outcome?.services[0]?.reason ?? outcome?.reason).toBe(reason)
 })
 
 it('a subscriber that ends within the second is served at a time without a fraction', async () => {

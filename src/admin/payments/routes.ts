@@ -163,7 +163,8 @@ function sendResult(reply: FastifyReply, result: TokenizeResult): FastifyReply {
     return reply.redirect(url.href, 303)
   }
   if (kind === 'rejected') return sendNotice(reply, 200, 'Not saved', 'The card was not saved.')
-  return sendNotice(reply, 200, 'Saved', `The card ending in ${fourDigits} was saved.`)
+  const which = fourDigits === '' ? '' : ` ending in ${fourDigits}`
+  return sendNotice(reply, 200, 'Saved', `The card${which} was saved.`)
 }
 
 function addNotifications(routes: FastifyInstance, { gateways, charges }: Payments): void {

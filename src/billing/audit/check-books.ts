@@ -160,7 +160,12 @@ function checkBill(bill: Bill, { open, covers, documents }: Sums): BooksDifferen
       ? []
       : [difference(key, 'posting', 'one', 'nothing')]),
     ...(stored.isNegative()
-      ? [{ ...difference(key, 'open amount', '0 or more', `${stored}`), isMoney: true as const }]
+      ? [
+          {
+            ...difference(key, 'open amount, not negative', '0', `${stored}`),
+            isMoney: true as const,
+          },
+        ]
       : []),
     ...differ(key, 'open amount', found, stored),
     ...(found.isZero() ? [] : differ(key, 'side', side, expectedSide)),

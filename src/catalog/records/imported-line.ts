@@ -140,8 +140,8 @@ function taxesOf(value: unknown): Fields[] | null {
 type StoredRounding = CycleRounding | { rounding_type: 'None' }
 
 /**
- * The rounding of a line by its absolute amount before rounding; other systems round the signed number, and have
- * the rules for that. Null if it is not known.
+ * The rounding of a line by its absolute amount before rounding; other systems round the signed
+ * number, and have the rules for that. Null if it is not known.
  */
 function roundingOf(value: unknown, amount: string): StoredRounding | null {
   if (isUnset(value)) return null

@@ -5,7 +5,7 @@ import type { Fields } from '../../api/records.ts'
 import { link } from '../../frame/routes.ts'
 import { textIn } from '../../parts/differences.ts'
 import { InvoiceDocuments } from '../../parts/invoice-documents.tsx'
-import { formatMoney, isOwed, moneyHeader } from '../../parts/numbers.ts'
+import { formatMoney, isOwed, moneyHeader, withCurrency } from '../../parts/numbers.ts'
 import { isoOf } from '../../parts/paging.ts'
 import { ReadView } from '../../parts/state.tsx'
 import { Pager, pageKey, Table } from '../../parts/table.tsx'
@@ -29,7 +29,8 @@ export function Bills({ aid }: { readonly aid: number }) {
       <ReadView reading={owed} rows={1}>
         {(balance) => (
           <p>
-            {t('bills.owes')} <strong class="number">{moneyIn(balance, 'total')}</strong>{' '}
+            {t('bills.owes')}{' '}
+            <strong class="number">{withCurrency(moneyIn(balance, 'total'))}</strong>{' '}
             <a href={link('invoices', { aid: String(aid) })}>{t('page.invoices')}</a>{' '}
             <a href={link('payments', { aid: String(aid) })}>{t('page.payments')}</a>
           </p>
