@@ -99,9 +99,9 @@ function createDocuments({ fields, isAuthenticated, port, make = openApiDocument
   }
   return async (request: FastifyRequest, reply: FastifyReply): Promise<Made> => {
     if (!(await isAuthenticated(request, reply))) {
-      builtIn ??= documentFor(`http://127.0.0.1:${port}`, BUILT_IN)
-      builtIn.catch(() => {
+      builtIn ??= documentFor(`http://127.0.0.1:${port}`, BUILT_IN).catch((error: unknown) => {
         builtIn = undefined
+        throw error
       })
       return builtIn
     }

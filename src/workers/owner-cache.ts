@@ -29,7 +29,7 @@ export class CachedOwner {
   #slabs: Slabs
   /** Slot of the state. */
   #state: number
-  /** Slots of sessions by key, at the version of the state. Null if there are none. */
+  /** Slots of sessions by key, at the version of the state; null before the first session. */
   #sessions: Map<string, number> | null = null
 
   constructor({ state, fence }: LoadedOwner, slabs: Slabs) {

@@ -30,7 +30,7 @@ export interface RefusalAudit {
 
 export interface RefusalPeriod {
   readonly periodMs: number
-  /** Text of the log line; null if there is none, or the caller logs each refusal itself. */
+  /** Text of the log line; null writes no line, for callers that log each refusal or none. */
   readonly message: string | null
   /**
    * Refusals are counted in memory and written after their period, in at most so many records and

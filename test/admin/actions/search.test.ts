@@ -19,32 +19,19 @@ describe('search', () => {
     expect(details).toMatchObject([{ field: 'lastname', sid: 211 }])
   })
 
-  it.each(['07700900001', '07700 900-001', '7700900001', '+44 7700 900001', '447700900001'])(
-    'finds a national number by the country prefix of the installation: %s',
-    async (q) => {
-      const more = { type: 'subscriber', rev: 1, from: new Date(0), to: new Date('2170-01-01') }
-      const ada = { ...more, aid: 22, sid: 221, msisdn: '447700900001' }
-      await api
-        .catalog()
-        .subscribers.replaceOne({ sid: 221 } as object, ada as never, { upsert: true })
-      const { details } = await api.ask('search', { q })
-      expect(details).toMatchObject([{ field: 'msisdn', sid: 221 }])
-    },
-  )
-
-  const SPELLINGS = ['(07700) 900 001', '07700/900001', '+44 (0)7700 900001', '(+44) 7700 900001']
-  it.each([...SPELLINGS, '0044 (0) 7700 900001'])(
-    'finds a number in a national spelling: %s',
-    async (q) => {
-      const more = { type: 'subscriber', rev: 1, from: new Date(0), to: new Date('2170-01-01') }
-      const ada = { ...more, aid: 22, sid: 221, msisdn: '447700900001' }
-      await api
-        .catalog()
-        .subscribers.replaceOne({ sid: 221 } as object, ada as never, { upsert: true })
-      const { details } = await api.ask('search', { q })
-      expect(details).toMatchObject([{ field: 'msisdn', sid: 221 }])
-    },
-  )
+  it.each([
+    ...['07700900001', '07700 900-001', '7700900001', '+44 7700 900001', '447700900001'],
+    ...['(07700) 900 001', '07700/900001', '+44 (0)7700 900001', '(+44) 7700 900001'],
+    '0044 (0) 7700 900001',
+  ])('finds a number in its national spellings: %s', async (q) => {
+    const more = { type: 'subscriber', rev: 1, from: new Date(0), to: new Date('2170-01-01') }
+    const ada = { ...more, aid: 22, sid: 221, msisdn: '447700900001' }
+    await api
+      .catalog()
+      .subscribers.replaceOne({ sid: 221 } as object, ada as never, { upsert: true })
+    const { details } = await api.ask('search', { q })
+    expect(details).toMatchObject([{ field: 'msisdn', sid: 221 }])
+  })
 
   it('finds a national number that begins with the digits of the country', async () => {
     const more = { type: 'subscriber', rev: 1, from: new Date(0), to: new Date('2170-01-01') }
