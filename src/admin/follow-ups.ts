@@ -8,21 +8,21 @@ import { FENCE_KIND, type ProfileOwner } from '../catalog/revisions/entity-chang
 import type { OutboxHandler } from '../catalog/transactions/dispatcher.ts'
 import type { OutboxEntry } from '../catalog/transactions/outbox.ts'
 import type { OperationLine } from '../domain/line.ts'
-import type { Logger } from '../runtime/log.ts'
-import { type Renewal, renew } from './autorenew/renewal.ts'
-import type { BalanceDeps } from './balances/loads.ts'
+import { type Renewal, renew } from '../prepaid/autorenew/renewal.ts'
+import type { BalanceDeps } from '../prepaid/balances/loads.ts'
 import {
   type OperationAudit,
   recordFromLedger,
   recordOperations,
-} from './balances/operation-audit.ts'
+} from '../prepaid/balances/operation-audit.ts'
 import {
   planTransfer,
   runTransfer,
   type TransferPlan,
   type TransferRequest,
-} from './balances/transfer.ts'
-import { type CardLoad, completeRedemption } from './cards/redeem.ts'
+} from '../prepaid/balances/transfer.ts'
+import { type CardLoad, completeRedemption } from '../prepaid/cards/redeem.ts'
+import type { Logger } from '../runtime/log.ts'
 
 /** The installments of a subscriber that was closed. */
 export interface EarlyPayment {

@@ -10,9 +10,9 @@ import type { Metrics } from '../runtime/metrics.ts'
 import { limitBodyTimes, stalledMsMax } from './body-times.ts'
 import { clientErrors, errorBody, HEAD_BYTES_MAX } from './client-errors.ts'
 import { limitConnections } from './connections.ts'
-import { apiErrorOf, errorHandler } from './entities/answer.ts'
 import { readForwarded, trustedProxyCheck } from './forwarded.ts'
 import { AdminResponse } from './headers.ts'
+import { apiErrorOf, errorHandler } from './http/answer.ts'
 import { readAdminTls } from './listening.ts'
 
 export type ServerSettings = Pick<

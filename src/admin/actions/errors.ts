@@ -2,9 +2,9 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { BillingError } from '../../billing/errors.ts'
 import { CallRunningError, KeyReusedError } from '../../billing/idempotency.ts'
+import { ActionError, type ApiError, EntityRuleError, RequestError } from '../../requests/errors.ts'
 import type { Logger } from '../../runtime/log.ts'
-import { apiErrorOf } from '../entities/answer.ts'
-import { ActionError, type ApiError, EntityRuleError, RequestError } from '../entities/errors.ts'
+import { apiErrorOf } from '../http/answer.ts'
 
 /** The error as the action API returns it; null for an internal error. */
 export function actionErrorOf(error: unknown, mayHaveWritten = true): ApiError | null {

@@ -6,12 +6,12 @@ import { type Static, type TObject, type TSchema, Type } from '@sinclair/typebox
 import { Decimal } from 'decimal.js'
 import * as schema from '../../catalog/entities/json-schema.ts'
 import { type ExactDecimal, parseDecimal } from '../../domain/money.ts'
-import { ActionError } from '../entities/errors.ts'
-import { booleanOf, integerOf } from '../entities/requests/cast-value.ts'
-import { dateOf, type TimeContext } from '../entities/requests/instant.ts'
-import { type JsonLimits, refusedValue } from '../entities/requests/json-limits.ts'
-import { parseJson } from '../entities/requests/json-text.ts'
-import type { RawParameters } from '../entities/requests/raw-parameters.ts'
+import { booleanOf, integerOf } from '../../requests/cast-value.ts'
+import { ActionError } from '../../requests/errors.ts'
+import { dateOf, type TimeContext } from '../../requests/instant.ts'
+import { type JsonLimits, refusedValue } from '../../requests/json-limits.ts'
+import { parseJson } from '../../requests/json-text.ts'
+import type { RawParameters } from '../../requests/raw-parameters.ts'
 
 const TEXT_LENGTH_MAX = 1_000
 /** Longer decimals are no amounts, and take time to parse. */

@@ -1,11 +1,11 @@
 /** Answers and bodies of the authentication routes. */
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { readParameters } from '../entities/requests/body.ts'
-import type { AttemptSource } from './attempts.ts'
+import type { AttemptSource } from '../../identity/attempts.ts'
+import type { Devices } from '../../identity/devices.ts'
+import { credentialIn, type LoginInput } from '../../identity/login-fields.ts'
+import { AuthRefusal } from '../../identity/refusal.ts'
+import { readParameters } from '../http/body.ts'
 import { deviceCookieOf } from './cookies.ts'
-import type { Devices } from './devices.ts'
-import { credentialIn, type LoginInput } from './login-fields.ts'
-import { AuthRefusal } from './refusal.ts'
 
 export function success(details: unknown, input: LoginInput) {
   return { status: 1, desc: 'success', details, input }

@@ -17,7 +17,7 @@ import { storedDefaultTax, taxationOf } from '../../catalog/settings/taxation-se
 import type { Config } from '../../config/schema.ts'
 import { isEmail } from '../../domain/email.ts'
 import { FieldError, isObject } from '../../domain/fields.ts'
-import { NOT_DELETED } from '../entities/rules/lookups.ts'
+import { NOT_DELETED } from '../../entities/rules/lookups.ts'
 import type { Categories, Category, FixedCategory, VerifyContext } from './category.ts'
 import { customerCategory } from './customer-category.ts'
 import { eventsCategory } from './events-category.ts'

@@ -16,7 +16,7 @@ import {
 } from '../../../billing/run/preview-report.ts'
 import { anyValue, integer, listOf, object, text } from '../../../catalog/entities/json-schema.ts'
 import { FieldError, isObject, isUnset } from '../../../domain/fields.ts'
-import { ActionError } from '../../entities/errors.ts'
+import { ActionError } from '../../../requests/errors.ts'
 import { type ActionCall, action } from '../action.ts'
 import { amountOf, param } from '../parameters.ts'
 import { cycleOf } from './cycle-of.ts'

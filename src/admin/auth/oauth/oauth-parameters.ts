@@ -1,8 +1,8 @@
 /** Parameters of a request to the token or revocation endpoint, before authentication. */
 import type { FastifyRequest } from 'fastify'
-import { bodyParameters, queryParameters } from '../../entities/requests/body.ts'
-import type { RawParameters } from '../../entities/requests/raw-parameters.ts'
-import { OAuthError } from './errors.ts'
+import { OAuthError } from '../../../identity/oauth/errors.ts'
+import type { RawParameters } from '../../../requests/raw-parameters.ts'
+import { bodyParameters, queryParameters } from '../../http/body.ts'
 
 export interface OAuthParameters {
   /** Empty if missing. */
