@@ -1,8 +1,7 @@
 /** Conditions of a report as filters. */
-import { amountOf } from '../admin/actions/parameters.ts'
 import { ObjectId } from '../catalog/collections.ts'
 import { type Fields, isObject } from '../domain/fields.ts'
-import { booleanOf, integerOf } from '../requests/cast-value.ts'
+import { amountOf, booleanOf, integerOf } from '../requests/cast-value.ts'
 import { EntityRuleError } from '../requests/errors.ts'
 import { dateOf, fullTimestamp, relativeInstant } from '../requests/instant.ts'
 import type { CycleWords } from './cycle-words.ts'

@@ -1,12 +1,11 @@
 /** Formats of the values of a column, applied in their order. */
-
 import { Decimal } from 'decimal.js'
-import { amountOf } from '../admin/actions/parameters.ts'
 import { currencyDigits, currencyName } from '../billing/currency.ts'
 import { type BillingCalendar, keyEndMs, keyStartMs } from '../billing/cycle-key.ts'
 import { Exact } from '../catalog/records/exact-amount.ts'
 import { isCycleKey } from '../domain/cycle.ts'
 import { isUnset } from '../domain/fields.ts'
+import { amountOf } from '../requests/cast-value.ts'
 import { EntityRuleError } from '../requests/errors.ts'
 import { relativeInstant } from '../requests/instant.ts'
 import { compileDateText, type DateFormat, datePartsAt } from './date-text.ts'

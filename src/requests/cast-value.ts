@@ -1,12 +1,13 @@
 /** Casts one value to the type of its parameter. */
+import { Decimal } from 'decimal.js'
 import { ObjectId } from '../catalog/collections.ts'
 import { isEmail } from '../domain/email.ts'
 import type { Fields } from '../domain/fields.ts'
 import { parseDecimal, toScale } from '../domain/money.ts'
-import type { Param } from '../entities/definitions/definition.ts'
 import { DATES, dateOf, type TimeContext } from './instant.ts'
 import { hasExactDigits } from './json-limits.ts'
 import { KEY_PATTERN } from './names.ts'
+import type { Param } from './param.ts'
 import type { FieldProblems } from './problems.ts'
 
 /** Context of a cast; errors are added to `problems`. */
@@ -17,7 +18,7 @@ export interface CastContext extends TimeContext {
 /** Types of single values, as opposed to lists and objects. */
 export type ScalarType = 'string' | 'integer' | 'number' | 'boolean' | 'datetime' | 'dbid' | 'email'
 
-/** Prices are never longer, and parsing takes time. */
+/** Amounts are never longer, and parsing takes time. */
 const NUMBER_LENGTH_MAX = 64
 
 const TRUE: readonly unknown[] = [true, 1, 'true', '1', 'yes', 'on']
@@ -102,6 +103,12 @@ function numberOf(value: unknown): number | null {
   if (typeof value === 'string' && !hasExactDigits(value.trim())) return null
   const number = Number(value)
   return Number.isFinite(number) ? number : null
+}
+
+/** An exact decimal, or null. */
+export function amountOf(value: unknown): Decimal | null {
+  const decimal = decimalOf(value)
+  return decimal === null ? null : new Decimal(`${decimal.digits}e-${decimal.scale}`)
 }
 
 function decimalOf(value: unknown) {

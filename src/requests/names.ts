@@ -1,6 +1,6 @@
 /** Names of fields and parameters: checks for safety and lookup of declarations. */
 import { nearest } from '../config/nearest.ts'
-import type { Param, Params } from '../entities/definitions/definition.ts'
+import type { Param, Params } from './param.ts'
 
 /** Names that an assignment treats as a prototype, or the driver as one of its types. */
 const RESERVED: ReadonlySet<string> = new Set([

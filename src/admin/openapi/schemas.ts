@@ -17,11 +17,11 @@ import type {
   ActionName,
   CollectionDefinition,
   FieldDocs,
-  Param,
 } from '../../entities/definitions/definition.ts'
 import type { FieldDefinition } from '../../entities/fields/field-definition.ts'
 import { optionsOf } from '../../entities/fields/rules.ts'
 import { RECORD_FIELDS } from '../../entities/records/record-schemas.ts'
+import type { Param } from '../../requests/param.ts'
 import { IMPORT_FIELDS } from './import-fields.ts'
 
 /** `key`: keys of rates and taxes, names of plans and services. */

@@ -10,13 +10,8 @@ import {
 import { type EntityDefinition, KEY_PATTERN } from '../../catalog/entities/entity.ts'
 import type { EntityCollection } from '../../catalog/entities/entity-table.ts'
 import { choice, date, flag, integer, number, text } from '../../catalog/entities/json-schema.ts'
-import type {
-  ActionDefinition,
-  CollectionDefinition,
-  FieldDocs,
-  Param,
-  Params,
-} from './definition.ts'
+import type { Param, Params } from '../../requests/param.ts'
+import type { ActionDefinition, CollectionDefinition, FieldDocs } from './definition.ts'
 import {
   byId,
   change,

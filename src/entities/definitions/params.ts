@@ -1,12 +1,11 @@
 /** Building blocks of the collection definitions. */
 import type { Schema } from '../../catalog/entities/json-schema.ts'
+import type { Param, Params } from '../../requests/param.ts'
 import {
   ACTIONS,
   type ActionDefinition,
   type ActionName,
   type CollectionDefinition,
-  type Param,
-  type Params,
   type Role,
 } from './definition.ts'
 

@@ -1,5 +1,6 @@
 /** Columns of an export, which a predefined import reads as well. */
-import type { CollectionDefinition, Param } from '../definitions/definition.ts'
+import type { Param } from '../../requests/param.ts'
+import type { CollectionDefinition } from '../definitions/definition.ts'
 import type { FieldDefinition } from '../fields/field-definition.ts'
 
 export type CellType =

@@ -15,8 +15,8 @@ import {
 } from '../../requests/cast-value.ts'
 import type { TimeContext } from '../../requests/instant.ts'
 import { declaredAt, unknownReason, unsafeName } from '../../requests/names.ts'
+import type { Param, Params } from '../../requests/param.ts'
 import { FieldProblems } from '../../requests/problems.ts'
-import type { Param, Params } from '../definitions/definition.ts'
 import { badKey } from './stored-value.ts'
 
 /** Operators that a filter may contain. */

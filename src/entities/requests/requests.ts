@@ -7,13 +7,13 @@ import { booleanOf } from '../../requests/cast-value.ts'
 import { DISPLAY, EntityRuleError } from '../../requests/errors.ts'
 import type { TimeContext } from '../../requests/instant.ts'
 import { type CompoundParameters, compoundParameters } from '../../requests/json-text.ts'
+import type { Params } from '../../requests/param.ts'
 import type { RawParameters } from '../../requests/raw-parameters.ts'
 import { DEFINITIONS, dottedParam } from '../definitions/collections.ts'
 import type {
   ActionDefinition,
   ActionName,
   CollectionDefinition,
-  Params,
 } from '../definitions/definition.ts'
 import { isSecretPath } from '../definitions/secret-paths.ts'
 import { castField, missingFields } from '../fields/check.ts'

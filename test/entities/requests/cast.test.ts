@@ -1,9 +1,9 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { ObjectId } from '../../../src/catalog/collections.ts'
-import type { Params } from '../../../src/entities/definitions/definition.ts'
 import { castUpdate } from '../../../src/entities/requests/cast.ts'
 import { ApiError, EntityRuleError, InvalidFieldsError } from '../../../src/requests/errors.ts'
+import type { Params } from '../../../src/requests/param.ts'
 
 const context = { timeZone: 'Europe/Vienna', nowMs: Date.parse('2026-01-28T10:30:15Z') }
 const HEX = '65f0c0ffee0123456789abcd'

@@ -1,9 +1,9 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { ObjectId } from '../../../src/catalog/collections.ts'
-import type { Params } from '../../../src/entities/definitions/definition.ts'
 import { castQuery, OPERATORS } from '../../../src/entities/requests/query-language.ts'
 import { ApiError, EntityRuleError, InvalidFieldsError } from '../../../src/requests/errors.ts'
+import type { Params } from '../../../src/requests/param.ts'
 import { useStore } from '../../support/catalog/store.ts'
 
 const context = { timeZone: 'UTC', nowMs: Date.parse('2026-01-28T10:30:15Z') }

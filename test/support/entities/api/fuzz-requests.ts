@@ -4,9 +4,8 @@ import { DEFINITIONS, dottedParam } from '../../../../src/entities/definitions/c
 import type {
   ActionName,
   CollectionDefinition,
-  Param,
-  Params,
 } from '../../../../src/entities/definitions/definition.ts'
+import type { Param, Params } from '../../../../src/requests/param.ts'
 import { type Fields, requestOf, type Way } from './api-server.ts'
 import { ORDINARY } from './creators.ts'
 
