@@ -13,11 +13,11 @@ import * as schema from '../../catalog/entities/json-schema.ts'
 import type { CreditFields } from '../../catalog/settings/line-settings.ts'
 import { isObject } from '../../domain/fields.ts'
 import { readView } from '../../entities/views.ts'
+import { actionErrorOf } from '../../requests/api-errors.ts'
 import { ActionError } from '../../requests/errors.ts'
 import type { RawParameters } from '../../requests/raw-parameters.ts'
 import { type ActionAnswer, castOptions, type MoneyCall, moneyAction, REASON } from './action.ts'
 import { CREDIT_PARAMETERS, creditRequestOf, readCreditFields } from './credit-parameters.ts'
-import { actionErrorOf } from './errors.ts'
 import { castParameters, param } from './parameters.ts'
 
 const CREDITS_MAX = 10_000

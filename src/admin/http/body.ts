@@ -7,7 +7,7 @@ import multipart from '@fastify/multipart'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { parseOrdered } from '../../catalog/signature/ordered-json.ts'
 import { signatureParameter } from '../../catalog/signature/signed-text.ts'
-import { ApiError, EntityRuleError, RequestError } from '../../requests/errors.ts'
+import { EntityRuleError, RequestError } from '../../requests/errors.ts'
 import { FormParameters } from '../../requests/form-names.ts'
 import {
   BODY_BYTES_MAX,
@@ -163,28 +163,6 @@ function merged(query: Parameters, body: Parameters): Pick<RequestParameters, 'v
   // Only signatures need the order, and determining it means parsing the body again.
   const isSigned = signatureParameter(values) !== null
   return { values, sent: isSigned ? new Map([...query.sent(), ...body.sent()]) : values }
-}
-
-/**
- * Maps an error of reading a body to the response; an `ApiError` is returned unchanged. Null for
- * errors that the client has not caused.
- */
-export function requestErrorOf(error: unknown): ApiError | null {
-  if (error instanceof ApiError) return error
-  const code = error instanceof Error && 'code' in error ? String(error.code) : ''
-  if (isAborted(error, code)) return new RequestError(400, 'the body is incomplete')
-  if (!code.startsWith('FST_ERR_CTP_')) return null
-  if (code === 'FST_ERR_CTP_BODY_TOO_LARGE') return new RequestError(413, 'the body is too large')
-  if (code === 'FST_ERR_CTP_INVALID_MEDIA_TYPE') {
-    return new RequestError(415, `a body must be JSON, or a form, by its 'content-type'`)
-  }
-  return new RequestError(400, 'the body cannot be read')
-}
-
-/** The client has disconnected. Fastify marks errors of reading a body as client errors (400). */
-function isAborted(error: unknown, code: string): boolean {
-  if (code === 'ERR_STREAM_PREMATURE_CLOSE') return true
-  return code === 'ECONNRESET' && (error as { statusCode?: unknown }).statusCode === 400
 }
 
 function textOf(body: Buffer): string {

@@ -1,6 +1,6 @@
 /** Error texts of failed rows, and detection of errors that end the whole import. */
-import { apiErrorOf } from '../../admin/http/answer.ts'
 import { CatalogUnavailableError } from '../../catalog/errors.ts'
+import { apiErrorOf } from '../../requests/api-errors.ts'
 import { StoreDownError } from '../../store/redis.ts'
 import type { ImportJob } from './job.ts'
 

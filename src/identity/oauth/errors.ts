@@ -1,6 +1,6 @@
 /** Errors of OAuth 2.0 (RFC 6749 section 5.2). */
 import OAuth2Server from '@node-oauth/oauth2-server'
-import { apiErrorOf } from '../../admin/http/answer.ts'
+import { apiErrorOf } from '../../requests/api-errors.ts'
 import { ApiError } from '../../requests/errors.ts'
 
 export type OAuthErrorCode =

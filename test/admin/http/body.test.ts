@@ -4,8 +4,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type FastifyInstance, fastify } from 'fastify'
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
-import { readParameters, registerBodies, requestErrorOf } from '../../../src/admin/http/body.ts'
+import { readParameters, registerBodies } from '../../../src/admin/http/body.ts'
 import type { UploadLimits } from '../../../src/admin/http/multipart.ts'
+import { requestErrorOf } from '../../../src/requests/api-errors.ts'
 import { ApiError } from '../../../src/requests/errors.ts'
 
 const servers: FastifyInstance[] = []

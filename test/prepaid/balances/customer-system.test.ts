@@ -1,11 +1,11 @@
 /** Balances, and renewals of them, for subscribers that a customer system has, over HTTP. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { apiErrorOf } from '../../../src/admin/http/answer.ts'
 import { type Accounts, createAccounts } from '../../../src/billing/run/open-accounts.ts'
 import { writeStoredConfig } from '../../../src/catalog/settings/stored-config.ts'
 import { loadConfig } from '../../../src/config/load.ts'
 import { findBalances } from '../../../src/prepaid/balances/find.ts'
 import { updateBalance } from '../../../src/prepaid/balances/update.ts'
+import { apiErrorOf } from '../../../src/requests/api-errors.ts'
 import { account, subscriber } from '../../support/billing/external-cycle.ts'
 import { insertEntity } from '../../support/catalog/store.ts'
 import { check, contextOf, refusal } from '../../support/entities/rules/context.ts'
