@@ -1,5 +1,5 @@
 /** `tollgate user unlock`: lets a user log in again after too many failed attempts. */
-import { validAt } from '../entities/rules/lookups.ts'
+import { validAt } from '../catalog/revisions/validity.ts'
 import { unlockAccount } from '../identity/attempts.ts'
 import { accountOf } from '../identity/login.ts'
 import { systemClock } from '../runtime/clock.ts'

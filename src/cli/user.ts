@@ -5,10 +5,10 @@ import type { Catalog } from '../catalog/connection.ts'
 import type { UserDocument } from '../catalog/entities/user.ts'
 import { DuplicateEntityError, EntityConflictError } from '../catalog/errors.ts'
 import type { ChangeStores } from '../catalog/revisions/entity-changes.ts'
+import { validAt } from '../catalog/revisions/validity.ts'
 import type { Config } from '../config/schema.ts'
 import { FieldError } from '../domain/fields.ts'
 import { FOREVER_MS } from '../domain/time.ts'
-import { validAt } from '../entities/rules/lookups.ts'
 import {
   checkNotLast,
   checkRoles,

@@ -7,7 +7,7 @@ import { EntityConflictError } from '../catalog/errors.ts'
 import { checkedEntity } from '../catalog/revisions/check.ts'
 import type { ChangeStores } from '../catalog/revisions/entity-changes.ts'
 import { writeRevisions } from '../catalog/revisions/store-revisions.ts'
-import { NOT_DELETED } from '../entities/rules/lookups.ts'
+import { NOT_DELETED } from '../catalog/revisions/validity.ts'
 
 export interface RecordedBy {
   actor: Actor

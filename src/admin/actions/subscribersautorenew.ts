@@ -2,8 +2,8 @@
 import { Type } from '@sinclair/typebox'
 import type { RawDocument } from '../../catalog/compile/document.ts'
 import { anyValue, listOf, mapOf } from '../../catalog/entities/json-schema.ts'
+import { NOT_DELETED } from '../../catalog/revisions/validity.ts'
 import { type Fields, isObject } from '../../domain/fields.ts'
-import { NOT_DELETED } from '../../entities/rules/lookups.ts'
 import { readView } from '../../entities/views.ts'
 import type { Interval } from '../../prepaid/autorenew/schedule.ts'
 import {

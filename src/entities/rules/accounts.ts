@@ -1,9 +1,10 @@
 /** Rules for accounts. */
 import type { RawDocument } from '../../catalog/compile/document.ts'
+import { validDuring } from '../../catalog/revisions/validity.ts'
 import { arrayAt, isEmpty, objectAt, wholeAt } from '../../domain/fields.ts'
 import { fieldRule } from '../../requests/errors.ts'
 import { checkAll } from '../trial.ts'
-import { describeHolders, findAll, refuseIfUsed, validDuring } from './lookups.ts'
+import { describeHolders, findAll, refuseIfUsed } from './lookups.ts'
 import { checkOverrides } from './overrides.ts'
 import type { CollectionRules, RuleContext } from './rule.ts'
 import { prepareServices } from './service-entries.ts'

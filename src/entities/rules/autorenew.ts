@@ -4,6 +4,7 @@
  * The other ones: ../../autorenew.
  */
 import type { RawDocument } from '../../catalog/compile/document.ts'
+import { validAt } from '../../catalog/revisions/validity.ts'
 import type { ServicePeriod } from '../../domain/catalogue.ts'
 import { type Fields, isUnset } from '../../domain/fields.ts'
 import { instantOf, localTime } from '../../domain/time.ts'
@@ -13,7 +14,7 @@ import { dateText } from '../timeline/dates.ts'
 import { fromOf } from '../timeline/draft.ts'
 import type { FieldChanges } from '../timeline/set-fields.ts'
 import { checkAll } from '../trial.ts'
-import { exists, validAt } from './lookups.ts'
+import { exists } from './lookups.ts'
 import type { CollectionRules, RuleContext } from './rule.ts'
 import { instantAt, isChanged } from './values.ts'
 

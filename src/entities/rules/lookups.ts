@@ -1,5 +1,6 @@
 /** Reads of other entities in rules. Deleted revisions are never returned. */
 import type { Collection } from '../../catalog/collections.ts'
+import { NOT_DELETED } from '../../catalog/revisions/validity.ts'
 import type { Fields } from '../../domain/fields.ts'
 import { InUseError } from '../../requests/errors.ts'
 import { fromOf, toOf } from '../timeline/draft.ts'
@@ -19,20 +20,6 @@ export type LookupCollection =
   | 'autorenew'
   | 'balances'
   | 'cards'
-
-export const NOT_DELETED = { deleted: { $ne: true } } as const
-
-/** Filter for revisions whose validity overlaps that of the revision. */
-export function validDuring(revision: Fields): Fields {
-  const { from, to } = revision
-  return { from: { $lt: to }, to: { $gt: from }, ...NOT_DELETED }
-}
-
-/** Filter for revisions that are valid at an instant. */
-export function validAt(atMs: number): Fields {
-  const at = new Date(atMs)
-  return { from: { $lte: at }, to: { $gt: at }, ...NOT_DELETED }
-}
 
 export interface FindOptions {
   /** Fields to read. */

@@ -1,6 +1,7 @@
 /** Rules for plans. */
+import { validDuring } from '../../catalog/revisions/validity.ts'
 import { DISPLAY } from '../../requests/errors.ts'
-import { describeHolders, refuseIfUsed, validDuring } from './lookups.ts'
+import { describeHolders, refuseIfUsed } from './lookups.ts'
 import { checkRecurrence, checkRounding, isSent, withRequestedChanges } from './recurring.ts'
 import type { CollectionRules } from './rule.ts'
 

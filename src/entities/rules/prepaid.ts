@@ -1,10 +1,11 @@
 /** Rules for prepaid includes and prepaid groups. */
 import type { RawDocument } from '../../catalog/compile/document.ts'
+import { NOT_DELETED, validDuring } from '../../catalog/revisions/validity.ts'
 import { type Fields, isUnset } from '../../domain/fields.ts'
 import { USABLE } from '../../prepaid/cards/states.ts'
 import { fieldRule } from '../../requests/errors.ts'
 import { checkAll } from '../trial.ts'
-import { exists, findAll, NOT_DELETED, refuseIfUsed, validDuring } from './lookups.ts'
+import { exists, findAll, refuseIfUsed } from './lookups.ts'
 import type { CollectionRules, RuleContext } from './rule.ts'
 import { fieldsOf, isChanged, listOf } from './values.ts'
 

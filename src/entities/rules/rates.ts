@@ -1,8 +1,9 @@
 /** Rules for rates. */
 import type { RawDocument } from '../../catalog/compile/document.ts'
+import { validDuring } from '../../catalog/revisions/validity.ts'
 import { RETAIL } from '../../domain/catalogue.ts'
 import { type Fields, isUnset } from '../../domain/fields.ts'
-import { findFirst, refuseIfUsed, validDuring } from './lookups.ts'
+import { findFirst, refuseIfUsed } from './lookups.ts'
 import { checkRounding, isSent, withRequestedChanges } from './recurring.ts'
 import type { CollectionRules, RuleContext } from './rule.ts'
 import { fieldsOf, listOf } from './values.ts'

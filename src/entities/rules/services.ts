@@ -1,9 +1,10 @@
 /** Rules for services. */
 import type { RawDocument } from '../../catalog/compile/document.ts'
+import { validDuring } from '../../catalog/revisions/validity.ts'
 import { decimalOf, type Fields, isUnset } from '../../domain/fields.ts'
 import { DISPLAY, fieldRule, throwRules } from '../../requests/errors.ts'
 import { checkAll } from '../trial.ts'
-import { describeHolders, findAll, refuseIfUsed, validDuring } from './lookups.ts'
+import { describeHolders, findAll, refuseIfUsed } from './lookups.ts'
 import { checkRecurrence, checkRounding, isSent, withRequestedChanges } from './recurring.ts'
 import type { CollectionRules } from './rule.ts'
 import { compareDecimals, fieldsOf, isChanged, isPositive, listOf } from './values.ts'

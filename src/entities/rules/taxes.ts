@@ -1,10 +1,11 @@
 /** Rules for taxes. */
+import { validDuring } from '../../catalog/revisions/validity.ts'
 import { readCategory } from '../../catalog/settings/stored-config.ts'
 import { storedDefaultTax } from '../../catalog/settings/taxation-settings.ts'
 import { isUnset, FieldError as StoredRuleError } from '../../domain/fields.ts'
 import { EntityRuleError, throwRules } from '../../requests/errors.ts'
 import { toOf } from '../timeline/draft.ts'
-import { findAll, refuseIfUsed, validDuring } from './lookups.ts'
+import { findAll, refuseIfUsed } from './lookups.ts'
 import type { CollectionRules, RuleContext } from './rule.ts'
 import { isChanged, isFraction } from './values.ts'
 

@@ -1,6 +1,6 @@
 /** Rules for operators who log in. */
-
 import type { RawDocument } from '../../catalog/compile/document.ts'
+import { validAt } from '../../catalog/revisions/validity.ts'
 import { createCurrentSettings } from '../../catalog/settings/current-settings.ts'
 import { SECURITY } from '../../catalog/settings/security-settings.ts'
 import { isEmail } from '../../domain/email.ts'
@@ -9,7 +9,7 @@ import { PASSWORDS } from '../../identity/passwords.ts'
 import { PERMISSIONS, rolesIn } from '../../identity/permission-rules.ts'
 import { fieldRule, TargetError } from '../../requests/errors.ts'
 import { checkAll } from '../trial.ts'
-import { exists, validAt } from './lookups.ts'
+import { exists } from './lookups.ts'
 import type { CollectionRules, RuleContext } from './rule.ts'
 import { isChanged, listOf } from './values.ts'
 
