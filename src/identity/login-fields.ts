@@ -1,5 +1,4 @@
 /** Fields of a login: plain texts in the body. */
-import { queryParameters } from '../admin/http/body.ts'
 import type { RawParameters } from '../requests/raw-parameters.ts'
 import { badText, PASSWORD_CHARACTERS_MAX } from './password-rules.ts'
 import { AuthRefusal } from './refusal.ts'
@@ -66,17 +65,6 @@ export function inputOf({ username, protocol, provider }: LoginFields): LoginInp
 /** Spelling used by clients: `Internal`. */
 export function protocolLabel(protocol: string): string {
   return protocol.charAt(0).toUpperCase() + protocol.slice(1)
-}
-
-const CREDENTIALS: ReadonlySet<string> = new Set(['username', 'password', 'new_password', 'totp'])
-
-/**
- * First credential in the URL, which would expose it in logs and browser histories; null without
- * one.
- */
-export function credentialIn(url: string): string | null {
-  const names = [...queryParameters(url).keys()].map((name) => name.toLowerCase().trim())
-  return names.find((name) => CREDENTIALS.has(name.replace(/\[.*$/s, ''))) ?? null
 }
 
 /** Rejects control characters: the text is written to logs, headers and audit records. */

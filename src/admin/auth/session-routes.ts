@@ -17,7 +17,6 @@ import {
 } from '../../identity/login.ts'
 import { actorOf, auditLogin } from '../../identity/login-audit.ts'
 import {
-  credentialIn,
   inputOf,
   type LoginFields,
   loginFields,
@@ -46,7 +45,7 @@ import {
   setSessionCookie,
 } from './cookies.ts'
 import type { LoginRoute, RouteDeps, SessionRouteDeps } from './route-deps.ts'
-import { bodyOf, failure, sourceOf, success } from './session-answers.ts'
+import { bodyOf, credentialIn, failure, sourceOf, success } from './session-answers.ts'
 import { TOTP_ROUTES } from './totp/routes.ts'
 
 /** Processor time of comparing a password, about. */

@@ -1,11 +1,11 @@
 /** Client authentication. */
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto'
-import type { OAuthParameters } from '../../admin/auth/oauth/oauth-parameters.ts'
 import type { ApiClient } from '../../catalog/clients/clients.ts'
 import type { SecuritySettings } from '../../catalog/settings/security-settings.ts'
 import { attemptsOf } from './attempts.ts'
 import { OAuthError } from './errors.ts'
 import type { OAuthDeps } from './oauth-deps.ts'
+import type { OAuthParameters } from './parameters.ts'
 
 /** Compared for an unknown client; no key has this digest. */
 const DUMMY_DIGEST = randomBytes(32)

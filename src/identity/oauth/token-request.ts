@@ -1,8 +1,8 @@
 /** Context of one token request. */
-import type { OAuthParameters } from '../../admin/auth/oauth/oauth-parameters.ts'
 import type { ApiClient } from '../../catalog/clients/clients.ts'
 import type { SecuritySettings } from '../../catalog/settings/security-settings.ts'
 import type { OAuthDeps } from './oauth-deps.ts'
+import type { OAuthParameters } from './parameters.ts'
 
 export interface TokenRequest {
   readonly deps: OAuthDeps

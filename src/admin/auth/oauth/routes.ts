@@ -13,12 +13,13 @@ import {
 } from '../../../identity/oauth/errors.ts'
 import { tokenModel } from '../../../identity/oauth/model.ts'
 import type { OAuthDeps } from '../../../identity/oauth/oauth-deps.ts'
+import type { OAuthParameters } from '../../../identity/oauth/parameters.ts'
 import type { TokenRequest } from '../../../identity/oauth/token-request.ts'
 import { createRefusalAudit, HOUR_MS } from '../../../identity/refusal-audit.ts'
 import { LOGIN_BODY_BYTES_MAX } from '../../../requests/json-limits.ts'
 import type { TokenKind } from '../../../store/tokens.ts'
 import { registerBodies } from '../../http/body.ts'
-import { type OAuthParameters, readOAuthParameters } from './oauth-parameters.ts'
+import { readOAuthParameters } from './oauth-parameters.ts'
 
 const PATHS = ['/oauth2/token', '/oauth2/revoke'] as const
 const PLACEHOLDER = 'given'
