@@ -3,14 +3,13 @@
  * and `delete`.
  */
 import { randomUUID } from 'node:crypto'
-import type { FollowUp } from '../../admin/follow-ups.ts'
 import { plainActor } from '../../catalog/actor.ts'
 import type { RawDocument } from '../../catalog/compile/document.ts'
 import { type ChangeDecision, changeEntities } from '../../catalog/revisions/entity-changes.ts'
 import type { Fields } from '../../domain/fields.ts'
-import { balancesOf } from '../../prepaid/balances/loads.ts'
 import { DISPLAY, fieldRule } from '../../requests/errors.ts'
 import type { ActionName, CollectionDefinition } from '../definitions/definition.ts'
+import { balancesOf, type FollowUp } from '../follow-ups.ts'
 import type { EntityStores, WriteRequest, WriteResult } from '../requests/entity-request.ts'
 import type { RuleContext } from '../rules/rule.ts'
 import { Draft, fromOf, toOf } from '../timeline/draft.ts'

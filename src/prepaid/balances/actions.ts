@@ -1,16 +1,16 @@
 /** Balances as a collection of the entity API. */
 import { randomUUID } from 'node:crypto'
-import type { FollowUp } from '../../admin/follow-ups.ts'
 import { plainActor } from '../../catalog/actor.ts'
 import type { Fields } from '../../domain/fields.ts'
 import type { OperationLine } from '../../domain/line.ts'
 import type { RecordActions, RecordWriteRequest } from '../../entities/api.ts'
 import type { ActionName } from '../../entities/definitions/definition.ts'
+import { balancesOf } from '../../entities/follow-ups.ts'
 import { type RedeemDeps, redeemCard } from '../cards/redeem.ts'
 import { findBalances } from './find.ts'
 import { locateBalance } from './live.ts'
-import { type BalanceDeps, balancesOf, isGiven } from './loads.ts'
-import { type OperationAudit, performAudited } from './operation-audit.ts'
+import { type BalanceDeps, isGiven } from './loads.ts'
+import { type BalanceEntry, type OperationAudit, performAudited } from './operation-audit.ts'
 import { deleteBalance } from './remove.ts'
 import { updateBalance } from './update.ts'
 
@@ -73,7 +73,7 @@ async function withAudit<T extends { operations: readonly OperationLine[] }>(
     sid,
   }
   const isLoad = action !== 'delete' && sid !== null && sid !== 0
-  const followUp: FollowUp = { kind: 'balances', payload }
+  const followUp: BalanceEntry = { kind: 'balances', payload }
   return performAudited(catalog, isLoad ? { ...followUp, subject: balancesOf(sid) } : followUp, act)
 }
 

@@ -29,11 +29,6 @@ export interface BalanceDeps extends CustomerSource {
   config: Pick<Config, 'rating' | 'billing' | 'ledger' | 'secrets' | 'data'>
 }
 
-/** Subject of the outbox entries that must not overlap: loads and transfers of its balances. */
-export function balancesOf(sid: number): string {
-  return `balances/${sid}`
-}
-
 export type LoadOperation = Credit['mode']
 
 /** Credit for one bucket of an owner. */

@@ -2,12 +2,12 @@
  * Migrates the balances of the replaced system. Each document is one operation of the ledger, under
  * an id derived from that of the document: a repetition adds nothing.
  */
-import type { FollowUp } from '../../admin/follow-ups.ts'
 import { type Actor, plainActor } from '../../catalog/actor.ts'
 import { readCatalogue } from '../../catalog/feed/read-catalogue.ts'
 import { repeated } from '../../catalog/patience.ts'
 import type { Fields } from '../../domain/fields.ts'
 import type { EntityApi } from '../../entities/api.ts'
+import { balancesOf } from '../../entities/follow-ups.ts'
 import type { ImportWatch } from '../../entities/import/import-rows.ts'
 import { isOutage, problemOf } from '../../entities/import/problems.ts'
 import { type ImportResult, ResultSummary } from '../../entities/import/result.ts'
@@ -21,14 +21,14 @@ import {
 } from '../../ledger/operations.ts'
 import { EntityRuleError, ExecutionError } from '../../requests/errors.ts'
 import { wasExecuted } from './executed.ts'
-import { balancesOf, toEntityError } from './loads.ts'
+import { toEntityError } from './loads.ts'
 import {
   type MigratedPart,
   type MigrationStores,
   migratedParts,
   ownerIn,
 } from './migrated-balance.ts'
-import { performAudited } from './operation-audit.ts'
+import { type BalanceEntry, performAudited } from './operation-audit.ts'
 
 export interface BalanceMigration {
   actor: Actor
@@ -131,7 +131,7 @@ async function migrateRow(
     aid,
     sid,
   }
-  const followUp: FollowUp = { kind: 'balances', payload }
+  const followUp: BalanceEntry = { kind: 'balances', payload }
   const entry = sid === 0 ? followUp : { ...followUp, subject: balancesOf(sid) }
   await performAudited(stores.catalog, entry, () =>
     execute(stores, { operationId, aid, sid }, parts),

@@ -25,6 +25,9 @@ export interface OperationAudit {
   readonly sid: number | null
 }
 
+/** It has a subject if the balances belong to a subscriber. */
+export type BalanceEntry = OutboxEntry & { kind: 'balances'; payload: OperationAudit }
+
 /**
  * Executes operations on balances and audits them, also if the process ends in between: the outbox
  * entry that is stored before finds out what was done. Its payload has the actor and the type of

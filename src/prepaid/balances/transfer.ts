@@ -9,17 +9,10 @@ import { BucketReservedError } from '../../domain/balance-operations.ts'
 import type { Bucket } from '../../domain/bucket.ts'
 import { type BucketTerms, isClosed, UnknownBucketError } from '../../domain/credit.ts'
 import type { OperationLine } from '../../domain/line.ts'
+import type { TransferRequest } from '../../entities/follow-ups.ts'
 import type { Ledger } from '../../ledger/ledger.ts'
 import { creditBucket, type OperationSettings } from '../../ledger/operations.ts'
 import { loadOwners } from './live.ts'
-
-export interface TransferRequest {
-  sid: number
-  fromAid: number
-  toAid: number
-  /** Repeat the transfer under the same id, within the retention time of results. */
-  operationId: string
-}
 
 /** Stored before it is executed. */
 export interface TransferPlan extends TransferRequest {

@@ -12,6 +12,7 @@ import { cardSecretsOf } from '../../catalog/settings/card-secrets.ts'
 import { enqueueOutbox, type OutboxEntry, settleOutbox } from '../../catalog/transactions/outbox.ts'
 import type { OutboxDocument } from '../../catalog/transactions/outbox-document.ts'
 import type { Fields } from '../../domain/fields.ts'
+import { balancesOf } from '../../entities/follow-ups.ts'
 import { EntityRuleError } from '../../requests/errors.ts'
 import type { Logger } from '../../runtime/log.ts'
 import { findChargingPlan, loadsOfPlan } from '../balances/charging-plan.ts'
@@ -20,7 +21,6 @@ import { wasExecuted } from '../balances/executed.ts'
 import {
   type BalanceDeps,
   type BalanceTarget,
-  balancesOf,
   isRefused,
   resolveTarget,
 } from '../balances/loads.ts'

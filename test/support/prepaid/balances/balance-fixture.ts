@@ -2,13 +2,13 @@
 import { STORED_CUSTOMERS } from '../../../../src/billing/customer-lookup.ts'
 import { loadConfig } from '../../../../src/config/load.ts'
 import type { OwnerState } from '../../../../src/domain/bucket.ts'
+import type { TransferRequest } from '../../../../src/entities/follow-ups.ts'
 import type { Ledger } from '../../../../src/ledger/ledger.ts'
 import type { OperationSettings } from '../../../../src/ledger/operations.ts'
 import type { BalanceDeps } from '../../../../src/prepaid/balances/loads.ts'
 import {
   planTransfer,
   runTransfer,
-  type TransferRequest,
   type Transferred,
 } from '../../../../src/prepaid/balances/transfer.ts'
 import { NO_RECORDS } from '../../../../src/recorder/coalesce.ts'
