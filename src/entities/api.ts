@@ -1,5 +1,4 @@
 /** Handles one request of the entity API, from its parameters to its response. */
-import { entityTag, type IfMatch, versionOf } from '../admin/http/versions.ts'
 import type { Actor } from '../catalog/actor.ts'
 import type { Fields } from '../domain/fields.ts'
 import { requestErasure } from '../jobs/privacy/request.ts'
@@ -31,6 +30,7 @@ import type {
 } from './requests/entity-request.ts'
 import { type RequestContext, readRequestOf, writeRequestOf } from './requests/requests.ts'
 import { textDatesOf } from './requests/text-dates.ts'
+import { entityTag, type IfMatch, versionOf } from './requests/versions.ts'
 import { isTrialIn, WriteTrial } from './trial.ts'
 import { readEnvelope, readView, writeEnvelope, writeView } from './views.ts'
 

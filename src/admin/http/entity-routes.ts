@@ -10,6 +10,7 @@ import {
   resolveAction,
 } from '../../entities/api.ts'
 import { isVersioned } from '../../entities/definitions/definition.ts'
+import { entityTag, ifMatchOf } from '../../entities/requests/versions.ts'
 import { actorOf, type Caller } from '../../identity/caller.ts'
 import { NotLoggedInError, RequestError } from '../../requests/errors.ts'
 import type { SentParameters } from '../../requests/raw-parameters.ts'
@@ -20,7 +21,6 @@ import { clientSignal } from './client-signal.ts'
 import { sendExport } from './export-answer.ts'
 import { idempotencyKeyOf, OPERATION_ID_LENGTH_MAX } from './idempotency-key.ts'
 import { answerImport } from './import-answer.ts'
-import { entityTag, ifMatchOf } from './versions.ts'
 
 interface Called {
   Params: { collection: string; action: string }
@@ -89,7 +89,7 @@ async function answer(
       reply.header('allow', 'POST')
       throw new RequestError(405, `${called.action} must be sent by POST`)
     }
-    const ifMatch = isRead(called.action) ? null : ifMatchOf(request)
+    const ifMatch = isRead(called.action) ? null : ifMatchOf(request.headers['if-match'])
     const operationId = idempotencyKeyOf(request, OPERATION_ID_LENGTH_MAX)
     if (ifMatch !== null && !isVersioned(called.definition, called.action)) {
       throw new RequestError(400, `If-Match: ${collection}/${action} does not change a revision`)

@@ -1,10 +1,10 @@
 /** `revision_info`: the actions that are allowed on a revision. */
-import { versionOf } from '../../admin/http/versions.ts'
 import type { Catalog } from '../../catalog/connection.ts'
 import type { Fields } from '../../domain/fields.ts'
 import { FOREVER_MS } from '../../domain/time.ts'
 import { type CollectionDefinition, isRecord } from '../definitions/definition.ts'
 import type { ReadRequest } from '../requests/entity-request.ts'
+import { versionOf } from '../requests/versions.ts'
 import { fromOf, toOf } from '../timeline/draft.ts'
 import { OPEN_ENDED_MS } from '../timeline/edits.ts'
 import { STATE, stateAt } from './current-revision.ts'

@@ -1,5 +1,4 @@
 /** Finds the revision that a write addresses. */
-import { type IfMatch, versionOf } from '../../admin/http/versions.ts'
 import { ObjectId } from '../../catalog/collections.ts'
 import type { RawDocument } from '../../catalog/compile/document.ts'
 import type { Catalog } from '../../catalog/connection.ts'
@@ -7,6 +6,7 @@ import type { Fields } from '../../domain/fields.ts'
 import { DISPLAY, EntityRuleError, fieldRule, TargetError } from '../../requests/errors.ts'
 import type { CollectionDefinition } from '../definitions/definition.ts'
 import type { FieldDefinition } from '../fields/field-definition.ts'
+import { type IfMatch, versionOf } from '../requests/versions.ts'
 import { dateText } from '../timeline/dates.ts'
 import { fromOf, toOf } from '../timeline/draft.ts'
 import { findDocuments, findRevision, NOT_DELETED } from './revisions.ts'

@@ -1,5 +1,4 @@
 /** Requests of the entity API, parsed and validated against the definition of their action. */
-import type { IfMatch } from '../../admin/http/versions.ts'
 import type { CustomerLookup } from '../../billing/customer-lookup.ts'
 import type { Actor } from '../../catalog/actor.ts'
 import type { ClientSession } from '../../catalog/collections.ts'
@@ -16,6 +15,7 @@ import type { FieldDefinition } from '../fields/field-definition.ts'
 import type { CollectionRules } from '../rules/rule.ts'
 import type { FieldChanges } from '../timeline/set-fields.ts'
 import type { WriteTrial } from '../trial.ts'
+import type { IfMatch } from './versions.ts'
 
 /** Dependencies of the actions. */
 export interface EntityStores extends ChangeStores {

@@ -2,7 +2,6 @@
  * Versions of revisions, as `ETag` and in `If-Match` (RFC 9110, 8.8.3 and 13.1.1): a write of a
  * revision that has changed since it was read is refused.
  */
-import type { FastifyRequest } from 'fastify'
 import type { Fields } from '../../domain/fields.ts'
 import { RequestError } from '../../requests/errors.ts'
 
@@ -17,8 +16,7 @@ const EXPECTED =
   'If-Match must be *, or versions in double quotes as in "65f0c0ffee0123456789ffff.12"'
 
 /** Null if the header was not sent. Throws `RequestError`. */
-export function ifMatchOf({ headers }: Pick<FastifyRequest, 'headers'>): IfMatch | null {
-  const text = headers['if-match']
+export function ifMatchOf(text: string | undefined): IfMatch | null {
   if (text === undefined) return null
   if (text.trim() === '*') return '*'
   if (text.length > HEADER_LENGTH_MAX) throw new RequestError(400, EXPECTED)
