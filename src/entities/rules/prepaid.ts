@@ -1,8 +1,8 @@
 /** Rules for prepaid includes and prepaid groups. */
 import type { RawDocument } from '../../catalog/compile/document.ts'
+import { USABLE_CARDS } from '../../catalog/entities/card.ts'
 import { NOT_DELETED, validDuring } from '../../catalog/revisions/validity.ts'
 import { type Fields, isUnset } from '../../domain/fields.ts'
-import { USABLE } from '../../prepaid/cards/states.ts'
 import { fieldRule } from '../../requests/errors.ts'
 import { checkAll } from '../trial.ts'
 import { exists, findAll, refuseIfUsed } from './lookups.ts'
@@ -66,7 +66,7 @@ export const PREPAID_GROUP_RULES: CollectionRules = {
     const options = { fields: ['sid'], max: 1 }
     const [renewal] = await findAll(context, 'autorenew', renewed, options)
     refuseIfUsed(what, renewal === undefined ? null : `renewals of sid ${renewal['sid']}`)
-    const cards = { charging_plan_name: name, status: { $in: USABLE }, to: { $gt: from } }
+    const cards = { charging_plan_name: name, status: { $in: USABLE_CARDS }, to: { $gt: from } }
     refuseIfUsed(what, (await exists(context, 'cards', cards)) ? 'cards that are not used' : null)
   },
 }

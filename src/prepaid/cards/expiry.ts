@@ -1,14 +1,13 @@
 /** The nightly job that ends prepaid cards. */
-
 import { NODE_ACTOR } from '../../catalog/actor.ts'
 import { appendAudit } from '../../catalog/audit/audit.ts'
 import type { Catalog } from '../../catalog/connection.ts'
+import { USABLE_CARDS } from '../../catalog/entities/card.ts'
 import type { Config } from '../../config/schema.ts'
 import { beginJob } from '../../jobs/jobs.ts'
 import type { JobHandler } from '../../jobs/runner.ts'
 import { endOf } from '../../rating/periods.ts'
 import type { Clock } from '../../runtime/clock.ts'
-import { USABLE } from './states.ts'
 
 export interface CardExpiryParts {
   catalog: Catalog
@@ -29,7 +28,7 @@ export function cardExpiryHandler({ catalog, clock, config }: CardExpiryParts): 
   return async (claimed, signal) => {
     const nowMs = clock.nowMs()
     const now = new Date(nowMs)
-    const ended = { status: { $in: [...USABLE] }, to: { $lte: now } }
+    const ended = { status: { $in: [...USABLE_CARDS] }, to: { $lte: now } }
     for (let expired = BATCH; expired === BATCH; ) {
       // After an abort the next process continues immediately.
       if (signal.aborted) return nowMs
@@ -66,7 +65,7 @@ export async function nextCardExpiryMs({
 }: Pick<CardExpiryParts, 'catalog' | 'config'>): Promise<number | null> {
   const [next] = await catalog.run('find the next card that ends', () =>
     catalog.cards
-      .find({ status: { $in: [...USABLE] } }, { projection: { to: 1 } })
+      .find({ status: { $in: [...USABLE_CARDS] } }, { projection: { to: 1 } })
       .sort({ to: 1 })
       .limit(1)
       .toArray(),

@@ -1,12 +1,12 @@
 /** Imports the cards of an existing system, as documents of its collection `cards`. */
-import type { CardDocument } from '../../catalog/entities/card.ts'
+import { type CardDocument, USABLE_CARDS } from '../../catalog/entities/card.ts'
 import { type CardSecrets, hashOf } from '../../catalog/settings/card-secrets.ts'
 import { FieldError, type Fields, isUnset, objectAt, textAt, wholeAt } from '../../domain/fields.ts'
 import { parseInstant } from '../../domain/time.ts'
 import { plainValue } from '../../entities/import/extended-json.ts'
 import { EntityRuleError } from '../../requests/errors.ts'
 import { cardKey } from './redeem.ts'
-import { STATUS_NAMES, statusOf, USABLE } from './states.ts'
+import { STATUS_NAMES, statusOf } from './states.ts'
 import { type CardStores, insertCards, refuseUnknownPlans, storedCards } from './store.ts'
 
 export interface CardRow {
@@ -88,7 +88,7 @@ async function refusalOf(
   card: ReadCard['card'],
   refusals: Map<string, string | null>,
 ): Promise<string | null> {
-  if (!USABLE.includes(card.status)) return null
+  if (!USABLE_CARDS.includes(card.status)) return null
   const { charging_plan_name: name } = card
   const known = refusals.get(name)
   if (known !== undefined) return known

@@ -3,7 +3,7 @@
  * `Idle`, `Shipped`, `Active`, `Used`, `Expired`, `Stolen`, `Disqualified`. Both are accepted in
  * upper and lower case; `Disqualified` is `cancelled`. Answers prefer the first set.
  */
-import type { CardStatus } from '../../catalog/entities/card.ts'
+import { type CardStatus, USABLE_CARDS } from '../../catalog/entities/card.ts'
 
 interface CardState {
   /** The name in answers. */
@@ -14,20 +14,15 @@ interface CardState {
   readonly from: readonly CardStatus[]
 }
 
-const LIVE: readonly CardStatus[] = ['Idle', 'Shipped', 'Active']
-
 const STATES: Readonly<Record<CardStatus, CardState>> = {
   Idle: { shown: 'Idle', names: [], from: [] },
   Shipped: { shown: 'Shipped', names: [], from: ['Idle', 'Active'] },
   Active: { shown: 'active', names: [], from: ['Idle', 'Shipped'] },
-  Used: { shown: 'Used', names: [], from: LIVE },
-  Expired: { shown: 'Expired', names: [], from: LIVE },
-  Stolen: { shown: 'Stolen', names: [], from: LIVE },
-  Cancelled: { shown: 'cancelled', names: ['Disqualified'], from: LIVE },
+  Used: { shown: 'Used', names: [], from: USABLE_CARDS },
+  Expired: { shown: 'Expired', names: [], from: USABLE_CARDS },
+  Stolen: { shown: 'Stolen', names: [], from: USABLE_CARDS },
+  Cancelled: { shown: 'cancelled', names: ['Disqualified'], from: USABLE_CARDS },
 }
-
-/** States of cards that can still be redeemed, now or after their activation. */
-export const USABLE = LIVE
 
 const NAMES: ReadonlyMap<string, CardStatus> = new Map(
   (Object.keys(STATES) as CardStatus[]).flatMap((status) =>
