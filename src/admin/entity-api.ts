@@ -14,6 +14,7 @@ import { createRules } from '../entities/rules/rules.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import { balanceActions } from '../prepaid/balances/actions.ts'
 import type { CardGuesses } from '../prepaid/cards/guesses.ts'
+import { REPORT_RULES } from '../reports/entity-rules.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { Logger } from '../runtime/log.ts'
 import { followUpHandlers } from './follow-ups.ts'
@@ -63,6 +64,6 @@ export function entityStoresOf(options: EntityApiOptions): EntityStores {
     lookup,
     log,
     sealer: sealerOf(config),
-    rules: createRules({ defaultTax: config.rating.defaultTax }),
+    rules: { ...createRules({ defaultTax: config.rating.defaultTax }), reports: REPORT_RULES },
   }
 }

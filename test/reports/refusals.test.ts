@@ -2,8 +2,8 @@
 import fc from 'fast-check'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { ACTIONS } from '../../src/admin/actions/table.ts'
-import { REPORT_RULES } from '../../src/entities/rules/reports.ts'
 import type { RuleContext } from '../../src/entities/rules/rule.ts'
+import { REPORT_RULES } from '../../src/reports/entity-rules.ts'
 import { type Fields, useActionServer } from '../support/admin/actions/action-server.ts'
 import { addReportTenant, REPORT_ENV } from '../support/reports/report-tenant.ts'
 

@@ -1,4 +1,4 @@
-/** The rules of all collections of the entity API. */
+/** The rules of the collections of the entity API; those of reports are with them. */
 import { ACCOUNT_RULES } from './accounts.ts'
 import { AUTORENEW_RULES } from './autorenew.ts'
 import { CHARGE_RULES } from './charges.ts'
@@ -6,7 +6,6 @@ import { DISCOUNT_RULES } from './discounts.ts'
 import { PLAN_RULES } from './plans.ts'
 import { PREPAID_GROUP_RULES, PREPAID_INCLUDE_RULES } from './prepaid.ts'
 import { RATE_RULES } from './rates.ts'
-import { REPORT_RULES } from './reports.ts'
 import type { CollectionRules } from './rule.ts'
 import { SERVICE_RULES } from './services.ts'
 import { SUBSCRIBER_RULES } from './subscribers.ts'
@@ -33,7 +32,6 @@ export function createRules(
     prepaidincludes: PREPAID_INCLUDE_RULES,
     prepaidgroups: PREPAID_GROUP_RULES,
     taxes: taxRules(settings),
-    reports: REPORT_RULES,
     users: USER_RULES,
     autorenew: AUTORENEW_RULES,
   }

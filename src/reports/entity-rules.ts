@@ -1,7 +1,7 @@
 /** Rules for saved reports: what is given must be valid; a report without columns is a draft. */
-import { checkReport } from '../../reports/definition.ts'
-import type { CollectionRules } from './rule.ts'
-import { isChanged } from './values.ts'
+import type { CollectionRules } from '../entities/rules/rule.ts'
+import { isChanged } from '../entities/rules/values.ts'
+import { checkReport } from './definition.ts'
 
 export const REPORT_RULES: CollectionRules = {
   async check(document, stored) {
