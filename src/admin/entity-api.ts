@@ -11,6 +11,7 @@ import { eventActions } from '../entities/records/events.ts'
 import { lineActions } from '../entities/records/lines.ts'
 import type { EntityStores } from '../entities/requests/entity-request.ts'
 import { createRules } from '../entities/rules/rules.ts'
+import { requestErasure } from '../jobs/privacy/request.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import { balanceActions } from '../prepaid/balances/actions.ts'
 import type { CardGuesses } from '../prepaid/cards/guesses.ts'
@@ -45,6 +46,7 @@ export function createEntityApi(options: EntityApiOptions): EntityApi {
       bills: billActions(stores),
       events: eventActions(stores),
     },
+    erase: (request) => requestErasure(stores, request),
     batch: {
       stores: { ...stores, catalog: batch },
       fields: createCurrentFields(repeatingReads(batch), clock, config),

@@ -1,10 +1,11 @@
 /** `tollgate erase`: removes personal data directly in the stores. */
 import { createEntityApi } from '../admin/entity-api.ts'
 import type { JobDocument } from '../catalog/records/job-document.ts'
+import type { Subject } from '../entities/erasure.ts'
 import { readJob } from '../jobs/jobs.ts'
 import { eraseHandler } from '../jobs/privacy/erase.ts'
 import { requestErasure } from '../jobs/privacy/request.ts'
-import { type Subject, subjectText } from '../jobs/privacy/subject.ts'
+import { subjectText } from '../jobs/privacy/subject.ts'
 import { runJob } from '../jobs/runner.ts'
 import { ApiError } from '../requests/errors.ts'
 import { createLogger } from '../runtime/log.ts'

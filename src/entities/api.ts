@@ -1,7 +1,7 @@
 /** Handles one request of the entity API, from its parameters to its response. */
 import type { Actor } from '../catalog/actor.ts'
+import type { JobDocument } from '../catalog/records/job-document.ts'
 import type { Fields } from '../domain/fields.ts'
-import { requestErasure } from '../jobs/privacy/request.ts'
 import {
   DISPLAY,
   EntityRuleError,
@@ -19,6 +19,7 @@ import { taxWarnings } from './actions/tax-warnings.ts'
 import { uniqueget } from './actions/uniqueget.ts'
 import { DEFINITIONS } from './definitions/collections.ts'
 import { type ActionName, type CollectionDefinition, isRecord } from './definitions/definition.ts'
+import type { ErasureRequest } from './erasure.ts'
 import type { CurrentFields } from './fields/current.ts'
 import { recordRead } from './read-records.ts'
 import type {
@@ -57,6 +58,8 @@ export interface EntityApi {
   stores: EntityStores
   fields: CurrentFields
   recordActions: Readonly<Record<string, RecordActions>>
+  /** Begins an erasure, or returns the one in progress. Rejects with `EntityRuleError`. */
+  erase(request: ErasureRequest): Promise<JobDocument>
   /** On the connection of batch work, for imports, exports and jobs. */
   batch: Pick<EntityApi, 'stores' | 'fields'>
 }
@@ -221,7 +224,7 @@ async function versionConflict(
 }
 
 async function writeAnswer(
-  { stores, recordActions }: EntityApi,
+  { stores, recordActions, erase }: EntityApi,
   call: EntityCall,
   context: RequestContext,
   trial?: WriteTrial,
@@ -230,7 +233,7 @@ async function writeAnswer(
   const { request, ignored } = writeRequestOf(raw, context, actor, trial)
   const { from, to, target, changes } = request
   const ownWrite = recordActions[definition.name]?.write
-  if (action === 'erase') return answerErasure(stores, definition, request)
+  if (action === 'erase') return answerErasure(erase, definition, request)
   if (ownWrite !== undefined) trial?.throwIfAny()
   const additional = additionalOf(raw)
   const update = { ...changes.set, ...(from && { from }), ...(to && { to }) }
@@ -255,14 +258,14 @@ async function writeAnswer(
 }
 
 async function answerErasure(
-  stores: EntityStores,
+  erase: EntityApi['erase'],
   { name, keyField }: CollectionDefinition,
   { target, changes, actor }: WriteRequest,
 ): Promise<object> {
   const collection = name === 'accounts' ? 'accounts' : 'subscribers'
   const subject = { collection, key: Number(target[keyField]) } as const
   const force = changes.set['force'] === true
-  const job = await requestErasure(stores, { subject, force, actor })
+  const job = await erase({ subject, force, actor })
   return writeEnvelope(true, writeView({ ...job }, DEFINITIONS.get('jobs')?.hidden))
 }
 

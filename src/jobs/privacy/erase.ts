@@ -2,6 +2,7 @@
 import { appendDocuments, unwrittenRecords } from '../../catalog/audit/append.ts'
 import { auditDocument } from '../../catalog/audit/audit.ts'
 import { DEFINITIONS } from '../../entities/definitions/collections.ts'
+import type { Subject } from '../../entities/erasure.ts'
 import type { CurrentFields } from '../../entities/fields/current.ts'
 import type { EntityStores } from '../../entities/requests/entity-request.ts'
 import { readAccountFields } from '../../ledger/account-fields.ts'
@@ -15,7 +16,7 @@ import { eraseAudit } from './erase-audit.ts'
 import { eraseEntity } from './erase-entities.ts'
 import { type CommitBatch, eraseInImports, eraseReasons, eraseRecords } from './erase-records.ts'
 import { personalNames, personalPaths, textsUnder, withFreeTexts } from './personal.ts'
-import { type ErasureScope, erasureScopeOf, type Subject } from './subject.ts'
+import { type ErasureScope, erasureScopeOf } from './subject.ts'
 
 export interface ErasureParts {
   stores: EntityStores

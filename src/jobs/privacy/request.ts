@@ -1,28 +1,21 @@
 /** Requests for an erasure: precondition checks, audit entry and job. */
 import { moneyFormat } from '../../billing/currency.ts'
-import type { Actor } from '../../catalog/actor.ts'
 import { appendDocuments, unwrittenRecords } from '../../catalog/audit/append.ts'
 import { auditDocument } from '../../catalog/audit/audit.ts'
 import type { AuditDocument } from '../../catalog/audit/audit-document.ts'
 import type { JobDocument } from '../../catalog/records/job-document.ts'
 import { debtOf } from '../../domain/bucket.ts'
 import { decimalText } from '../../domain/money.ts'
+import type { ErasureRequest } from '../../entities/erasure.ts'
 import type { EntityStores } from '../../entities/requests/entity-request.ts'
 import { toOf } from '../../entities/timeline/draft.ts'
 import { dateText } from '../../entities/views.ts'
 import { openSessionsOf } from '../../ledger/open-sessions.ts'
 import { DISPLAY, EntityRuleError, TargetError } from '../../requests/errors.ts'
 import { addJob } from '../jobs.ts'
-import { type ErasureScope, erasureScopeOf, type Subject, subjectText } from './subject.ts'
+import { type ErasureScope, erasureScopeOf, subjectText } from './subject.ts'
 
 export type ErasureStores = Pick<EntityStores, 'catalog' | 'ledger' | 'clock' | 'config'>
-
-export interface ErasureRequest {
-  subject: Subject
-  /** Erases also entities that are in force, have open sessions or owe a debt. */
-  force: boolean
-  actor: Actor
-}
 
 /**
  * Begins the erasure, or returns the one in progress. Throws `TargetError` if the entity does not

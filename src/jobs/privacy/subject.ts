@@ -2,13 +2,8 @@
 import type { Collection } from '../../catalog/collections.ts'
 import type { RawDocument } from '../../catalog/compile/document.ts'
 import type { Catalog } from '../../catalog/connection.ts'
+import type { Subject } from '../../entities/erasure.ts'
 import { toOf } from '../../entities/timeline/draft.ts'
-
-export interface Subject {
-  collection: 'accounts' | 'subscribers'
-  /** `aid` or `sid`. */
-  key: number
-}
 
 /** An entity to erase, with all its revisions, including deleted ones. */
 export interface ErasedEntity extends Subject {
