@@ -15,6 +15,7 @@ import { beginRenewals, renewalsHandler } from '../prepaid/autorenew/job.ts'
 import { beginCardExpiry, cardExpiryHandler } from '../prepaid/cards/expiry.ts'
 import { reportHandler } from '../reports/job.ts'
 import type { ReportParts } from '../reports/parts.ts'
+import { removeReports } from '../reports/retention.ts'
 import type { Logger } from '../runtime/log.ts'
 import type { Metrics } from '../runtime/metrics.ts'
 import { beginDueCharges, chargeRunHandler, dueChargesHandler } from './payments/jobs.ts'
@@ -37,7 +38,7 @@ export function jobHandlers(
   const parts = { catalog, clock, config: stores.config }
   return {
     erase: eraseHandler({ stores, fields }),
-    retention: retentionHandler({ catalog, ledger, clock, config, metrics }),
+    retention: retentionHandler({ catalog, ledger, clock, config, metrics }, removeReports),
     syslog: forwardHandler({ catalog, clock, config, metrics }),
     charge: chargeRunHandler(charges),
     payments: dueChargesHandler(charges),

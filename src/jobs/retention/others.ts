@@ -1,6 +1,5 @@
-/** Removes finished imports, jobs and events after their retention time, and expired reports. */
+/** Removes finished imports, jobs and events after their retention time. */
 import type { DeliveryState } from '../../catalog/records/event-document.ts'
-import { createReportFiles } from '../../reports/files.ts'
 import type { Removal } from './removal.ts'
 
 /** The failed rows of an import are some hundred kilobytes at most. */
@@ -77,17 +76,5 @@ export async function removeEvents(removal: Removal): Promise<void> {
         return deletedCount
       })
     }
-  }
-}
-
-const FILES_BATCH = 100
-
-export async function removeReports(removal: Removal): Promise<void> {
-  const { config, clock, signal, removeBatch } = removal
-  const files = createReportFiles(config)
-  while (!signal.aborted) {
-    const removed = await files.removeExpired(clock.nowMs(), FILES_BATCH)
-    if (removed === 0) return
-    await removeBatch(async () => removed)
   }
 }

@@ -5,7 +5,7 @@ import { monotonicMs } from '../../runtime/clock.ts'
 import { beginJob } from '../jobs.ts'
 import type { JobHandler } from '../runner.ts'
 import { removeLines } from './lines.ts'
-import { removeEvents, removeImports, removeJobs, removeReports } from './others.ts'
+import { removeEvents, removeImports, removeJobs } from './others.ts'
 import type { Removal, RetentionConfig, RetentionParts } from './removal.ts'
 
 const COLLECTIONS = ['lines', 'audit', 'imports', 'jobs', 'reports', 'events'] as const
@@ -18,12 +18,13 @@ const DAY_MS = HOURS_PER_DAY * HOUR_MS
 const PAUSE_MS_MIN = 20
 const AUDIT_BATCH = 500
 
-const REMOVALS: Readonly<Record<RetainedCollection, (removal: Removal) => Promise<void>>> = {
+type Remove = (removal: Removal) => Promise<void>
+
+const REMOVALS: Readonly<Record<Exclude<RetainedCollection, 'reports'>, Remove>> = {
   lines: removeLines,
   audit: removeAudit,
   imports: removeImports,
   jobs: removeJobs,
-  reports: removeReports,
   events: removeEvents,
 }
 
@@ -37,15 +38,17 @@ function daysOf({
   return { lines, audit: audit.keepDays, imports, jobs, reports, events }
 }
 
-export function retentionHandler(parts: RetentionParts): JobHandler {
+/** `removeReports` removes expired files. */
+export function retentionHandler(parts: RetentionParts, removeReports: Remove): JobHandler {
   const { clock, config, metrics } = parts
+  const removals = { ...REMOVALS, reports: removeReports }
   return async (claimed, signal) => {
     const collection = claimed.job.subject as RetainedCollection
     const days = daysOf(config)[collection] ?? 0
     // The settings have changed since the job was begun.
     if (days === 0) return null
     let beganMs = monotonicMs()
-    await REMOVALS[collection]({
+    await removals[collection]({
       ...parts,
       beforeMs: clock.nowMs() - days * DAY_MS,
       signal,

@@ -10,6 +10,7 @@ import { CatalogUnavailableError } from '../../../src/catalog/errors.ts'
 import { loadConfig } from '../../../src/config/load.ts'
 import { beginRetention, retentionHandler } from '../../../src/jobs/retention/retention.ts'
 import { type JobRunner, runJob, startJobRunner } from '../../../src/jobs/runner.ts'
+import { removeReports } from '../../../src/reports/retention.ts'
 import { dyingAfter } from '../../support/catalog/dying.ts'
 import { useOpened } from '../../support/opened.ts'
 import { silent, startTestStores } from '../../support/recorder/accounts.ts'
@@ -54,7 +55,7 @@ function runnerOn(catalog: Catalog, keepDays: number): JobRunner {
     clock,
     config,
     log: silent,
-    handlers: { retention: retentionHandler(parts) },
+    handlers: { retention: retentionHandler(parts, removeReports) },
   })
 }
 
@@ -90,7 +91,7 @@ it('a process that dies at any command leaves whole batches, and its count is ri
     if (job === null) throw new Error('there is no job')
     const dying = await dyingAfter(open().mongo, operations)
     const parts = { catalog: dying.catalog, ledger: open().ledger, clock, config, metrics }
-    const handlers = { retention: retentionHandler(parts) }
+    const handlers = { retention: retentionHandler(parts, removeReports) }
     const runner = { catalog: dying.catalog, clock, config, log: silent, handlers }
     await runJob(runner, job, new AbortController().signal).catch(() => undefined)
     await dying.close()
