@@ -1,10 +1,10 @@
 /** Import over HTTP: an uploaded file, or the progress of an import. */
 import { contextOf, type EntityApi, type EntityCall } from '../../entities/api.ts'
-import { DEFINITIONS } from '../../entities/definitions/collections.ts'
 import { type ImportRequest, importRows } from '../../entities/import/import-rows.ts'
 import { readProgress } from '../../entities/import/progress.ts'
+import { readSettings } from '../../entities/import/read-settings.ts'
 import { importEnvelope } from '../../entities/import/result.ts'
-import { type ImportSettings, importSettings } from '../../entities/import/settings.ts'
+import type { ImportSettings } from '../../entities/import/settings.ts'
 import { writeView } from '../../entities/views.ts'
 import { booleanOf } from '../../requests/cast-value.ts'
 import { ExecutionError } from '../../requests/errors.ts'
@@ -51,23 +51,6 @@ async function settingsOf(
 ): Promise<ImportSettings> {
   const { update = {} } = compoundParameters(values)
   return readSettings(api, called.definition, update, textAt(values, 'operation'))
-}
-
-/**
- * Parses the settings of an import with the fields that are configured now. Throws
- * `ExecutionError`.
- */
-export async function readSettings(
-  { stores, fields }: EntityApi['batch'],
-  definition: EntityCall['definition'],
-  update: Readonly<Record<string, unknown>>,
-  operation: string,
-): Promise<ImportSettings> {
-  const accounts = DEFINITIONS.get('accounts')
-  const accountFields = accounts === undefined ? [] : await fields.of(accounts)
-  const { timeZone } = stores.config.rating
-  const context = { definition, accountFields, timeZone, nowMs: stores.clock.nowMs() }
-  return importSettings(update, operation, context)
 }
 
 /** Plain text or a JSON string: clients send both. */
