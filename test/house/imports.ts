@@ -1,7 +1,6 @@
-import { readFileSync } from 'node:fs'
-import { join, posix } from 'node:path'
+import { posix } from 'node:path'
 import ts from 'typescript'
-import { HOUSE, isTypeScript, type SourceFile, type Violation, walk } from './tree.ts'
+import { isTypeScript, type SourceFile, type Violation, walk } from './tree.ts'
 
 /** Modules that each room of the control plane may import. */
 const BASE = ['domain', 'rating', 'config', 'runtime', 'store', 'catalog'] as const
@@ -60,12 +59,8 @@ export const MODULES = {
   embedded: ['config', 'runtime'],
 } as const satisfies Record<string, readonly string[]>
 
-/** HTTP of the control plane: nothing outside of admin imports it. */
+/** HTTP of the control plane, which only admin imports. */
 const HTTP = 'src/admin/http/'
-/** Imports against the table that are still there. */
-const WRONG_IMPORTS: readonly string[] = JSON.parse(
-  readFileSync(join(HOUSE, 'test/house/wrong-imports.json'), 'utf8'),
-)
 
 /** Module to module where only types may be imported: the code behind them must not be loaded. */
 const TYPES_ONLY: Readonly<Record<string, readonly string[]>> = { realtime: ['catalog'] }
@@ -204,7 +199,6 @@ function checkOwn(path: string, found: Import, paths: ReadonlySet<string>): stri
   const from = moduleOf(path)
   const to = moduleOf(target)
   if (from === to || from === 'main') return undefined
-  if (WRONG_IMPORTS.includes(`${path} -> ${target}`)) return undefined
   if (target.startsWith(HTTP)) return `${from} may not import admin/http`
   const allowed: readonly string[] = Object.hasOwn(MODULES, from)
     ? MODULES[from as keyof typeof MODULES]
