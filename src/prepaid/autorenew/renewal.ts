@@ -9,8 +9,8 @@ import { recordFromLedger } from '../balances/operation-audit.ts'
 import { loadPlan } from '../balances/plan-load.ts'
 
 /**
- * Handler of the outbox entries. Refusals are logged and not repeated. The audit records are those of the
- * ledger's operations: an earlier execution may have made some of them, or all.
+ * Handler of the outbox entries. Refusals are logged and not repeated. The audit records are those
+ * of the ledger's operations: an earlier execution may have made some of them, or all.
  */
 export async function renew(
   deps: BalanceDeps & { log: Pick<Logger, 'warn'> },
