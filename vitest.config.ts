@@ -27,10 +27,10 @@ const LONG: readonly string[] = [
   'test/cli/{lost-ledger,migrate,migrate-kill,peer,privacy,processes,readme,readme-invoices,session,settings,start,user}.test.ts',
   'test/cli/quote/command.test.ts',
   'test/deploy/**/*.test.ts',
-  'test/admin/{auth,audit,privacy}/**/*.test.ts',
+  'test/{admin/audit,admin/auth,identity,jobs/privacy}/**/*.test.ts',
   'test/admin/actions/{bulkcredit,crash,fuzz}.test.ts',
   'test/billing/documents/ubl.test.ts',
-  'test/admin/entities/{api,import}/**/*.test.ts',
+  'test/entities/{api,import}/**/*.test.ts',
   'test/admin/{docs-page,smuggling,tls}.test.ts',
   'test/realtime/{listeners,http/client-tokens,http/hostile,http/smuggling}.test.ts',
   'test/catalog/feed/feed.test.ts',
@@ -41,7 +41,7 @@ const LONG: readonly string[] = [
 ]
 
 /** Pages in the Chromium of the machine. */
-const BROWSER = 'test/admin/console/**/*.browser.test.ts'
+const BROWSER = 'test/console/**/*.browser.test.ts'
 /** Billing on real stores; the rest of it is pure. */
 const STORED_BILLING = [
   'test/billing/charges/{charge-events,charges,refunds}.test.ts',
@@ -88,16 +88,24 @@ export default defineConfig({
       project('browser', [BROWSER]),
       project('system', ['test/system/**/*.test.ts']),
       project('commands', ['test/{cli,deploy}/**/*.test.ts']),
-      project('api', ['test/admin/**/*.test.ts'], [BROWSER]),
+      project(
+        'api',
+        ['test/{admin,console,entities,identity,jobs,prepaid,reports,requests}/**/*.test.ts'],
+        [BROWSER],
+      ),
       project('stores', [
         'test/{stores,ledger,catalog,workers,recorder,embedded,store,notifications}/**/*.test.ts',
-        'packages/*/test/**/*.test.ts',
+        'packages/embedded-mongo/test/**/*.test.ts',
         ...STORED_BILLING,
       ]),
       project('sockets', ['test/{realtime,external}/**/*.test.ts'], [CODECS]),
       project(
         'unit',
-        ['test/{domain,rating,file-types,config,runtime,bench,billing}/**/*.test.ts', CODECS],
+        [
+          'test/{domain,rating,file-types,config,runtime,bench,billing}/**/*.test.ts',
+          'packages/console/test/**/*.test.ts',
+          CODECS,
+        ],
         STORED_BILLING,
       ),
     ],

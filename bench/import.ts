@@ -2,21 +2,20 @@
  * Imported rows per second, compared with the ceiling of the same run: the same documents, written
  * into an empty database by the driver alone, in batches of the same size.
  */
-
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { performance } from 'node:perf_hooks'
 import { parseArgs } from 'node:util'
-import type { EntityApi } from '../src/admin/entities/api.ts'
-import { DEFINITIONS } from '../src/admin/entities/definitions/collections.ts'
-import { readSettings } from '../src/admin/entities/import/answer.ts'
-import { importRows } from '../src/admin/entities/import/import-rows.ts'
 import { createEntityApi } from '../src/admin/entity-api.ts'
 import { STORED_CUSTOMERS } from '../src/billing/customer-lookup.ts'
 import type { Collection } from '../src/catalog/collections.ts'
 import { type Catalog, openCatalog } from '../src/catalog/connection.ts'
 import { seedDemoCatalogue } from '../src/catalog/demo.ts'
 import { loadConfig } from '../src/config/load.ts'
+import type { EntityApi } from '../src/entities/api.ts'
+import { DEFINITIONS } from '../src/entities/definitions/collections.ts'
+import { importRows } from '../src/entities/import/import-rows.ts'
+import { readSettings } from '../src/entities/import/read-settings.ts'
 import { createLedger } from '../src/ledger/ledger.ts'
 import { systemClock } from '../src/runtime/clock.ts'
 import { createLogger } from '../src/runtime/log.ts'

@@ -1,6 +1,6 @@
 /** The OpenAPI document of an installation without fields of its own. */
-import { DEFINITIONS } from '../src/admin/entities/definitions/collections.ts'
-import { openApiDocument } from '../src/admin/entities/openapi/document.ts'
+import { openApiDocument } from '../src/admin/openapi/document.ts'
+import { DEFINITIONS } from '../src/entities/definitions/collections.ts'
 
 export const DOCUMENT = openApiDocument(DEFINITIONS, {
   fields: new Map(),

@@ -8,7 +8,8 @@ import { brotliCompressSync, constants, gzipSync } from 'node:zlib'
 import { rolldown } from 'rolldown'
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)))
-const source = join(root, 'src/admin/console/web')
+const home = join(root, 'packages/console')
+const source = join(home, 'src')
 
 /** `main`: another begin of the program, in tests. */
 export async function buildConsole({
@@ -21,7 +22,7 @@ export async function buildConsole({
     input: { main },
     preserveEntrySignatures: false,
     platform: 'browser',
-    tsconfig: join(source, 'tsconfig.json'),
+    tsconfig: join(home, 'tsconfig.json'),
     transform: { define: { 'process.env.NODE_ENV': '"production"' } },
     plugins: [styleSheets(styles)],
     logLevel: 'warn',

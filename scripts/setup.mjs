@@ -21,7 +21,7 @@ import { provideRedis } from './provide-redis.mjs'
 const NODE_MIN = [20, 19]
 /** Inputs of a build. */
 const BUILD_INPUTS = [
-  ...['src', 'bench', 'config', 'packages/embedded-mongo/src'],
+  ...['src', 'bench', 'config', 'packages/embedded-mongo/src', 'packages/console/src'],
   ...['scripts/build.mjs', 'scripts/bundle.mjs', 'scripts/console.mjs'],
   ...['packages/embedded-mongo/package.json', 'node_modules/.package-lock.json'],
 ]

@@ -2,8 +2,8 @@
  * Charging with and without viewers of the console, in turns: an open loop below what the machine
  * can do, with the recorder on. Half of the viewers look at the overview, half at customers.
  */
-import { addUser, READER_NAME } from '../../test/support/admin/console/console-product.ts'
-import { logIn } from '../../test/support/admin/console/customer-scene.ts'
+import { addUser, READER_NAME } from '../../test/support/console/console-product.ts'
+import { logIn } from '../../test/support/console/customer-scene.ts'
 import { withCatalog } from '../../test/support/product/population.ts'
 import type { Product } from '../../test/support/product/product.ts'
 import type { Generator } from '../generator/generator.ts'

@@ -1,5 +1,5 @@
 /** Many subscribers, and one with many lines, beside the customer of the tests of the console. */
-import type { CustomerScene } from '../../test/support/admin/console/customer-scene.ts'
+import type { CustomerScene } from '../../test/support/console/customer-scene.ts'
 
 const BATCH = 5_000
 /** Beyond those that the node has numbered. */

@@ -10,12 +10,12 @@ import {
   closeConsoles,
   launchBrowser,
   openConsole,
-} from '../../test/support/admin/console/browser.ts'
+} from '../../test/support/console/browser.ts'
 import {
   type CustomerScene,
   logIn,
   startCustomerScene,
-} from '../../test/support/admin/console/customer-scene.ts'
+} from '../../test/support/console/customer-scene.ts'
 import { median, round } from '../measure/load.ts'
 import {
   type Bench,

@@ -138,7 +138,7 @@ function groupOf(url: string, functionName: string): Group | null {
   }
   if (file === 'runtime/metrics') return functionName === 'parseSnapshot' ? 'sampling' : null
   if (file === 'admin/health') return 'sampling'
-  return file.startsWith('admin/auth/') ? 'checks' : null
+  return /^(?:admin\/auth|identity)\//.test(file) ? 'checks' : null
 }
 
 function resultOf(one: readonly Measured[], many: readonly Measured[]): ScenarioResult {

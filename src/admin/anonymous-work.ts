@@ -3,8 +3,8 @@
  * same event loop as those of operators.
  */
 import type { FastifyContextConfig, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { networksOf } from '../identity/networks.ts'
 import { errorBody } from './client-errors.ts'
-import { networksOf } from './networks.ts'
 
 declare module 'fastify' {
   interface FastifyContextConfig {

@@ -4,9 +4,9 @@
  */
 import type { Duplex } from 'node:stream'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { networksOf } from '../identity/networks.ts'
 import type { Logger } from '../runtime/log.ts'
 import { errorBody } from './client-errors.ts'
-import { networksOf } from './networks.ts'
 
 declare module 'fastify' {
   interface FastifyContextConfig {

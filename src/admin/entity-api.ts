@@ -4,18 +4,20 @@ import type { Catalog } from '../catalog/connection.ts'
 import { repeatingReads } from '../catalog/repeating-reads.ts'
 import { sealerOf } from '../catalog/settings/secret-keys.ts'
 import type { Config } from '../config/schema.ts'
+import type { EntityApi } from '../entities/api.ts'
+import { createCurrentFields } from '../entities/fields/current.ts'
+import { billActions } from '../entities/records/bills.ts'
+import { eventActions } from '../entities/records/events.ts'
+import { lineActions } from '../entities/records/lines.ts'
+import type { EntityStores } from '../entities/requests/entity-request.ts'
+import { createRules } from '../entities/rules/rules.ts'
+import { requestErasure } from '../jobs/privacy/request.ts'
 import type { Ledger } from '../ledger/ledger.ts'
+import { balanceActions } from '../prepaid/balances/actions.ts'
+import type { CardGuesses } from '../prepaid/cards/guesses.ts'
+import { REPORT_RULES } from '../reports/entity-rules.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { Logger } from '../runtime/log.ts'
-import { balanceActions } from './balances/actions.ts'
-import type { CardGuesses } from './cards/guesses.ts'
-import type { EntityApi } from './entities/api.ts'
-import { createCurrentFields } from './entities/fields/current.ts'
-import { billActions } from './entities/records/bills.ts'
-import { eventActions } from './entities/records/events.ts'
-import { lineActions } from './entities/records/lines.ts'
-import type { EntityStores } from './entities/requests/entity-request.ts'
-import { createRules } from './entities/rules/rules.ts'
 import { followUpHandlers } from './follow-ups.ts'
 
 export interface EntityApiOptions {
@@ -44,6 +46,7 @@ export function createEntityApi(options: EntityApiOptions): EntityApi {
       bills: billActions(stores),
       events: eventActions(stores),
     },
+    erase: (request) => requestErasure(stores, request),
     batch: {
       stores: { ...stores, catalog: batch },
       fields: createCurrentFields(repeatingReads(batch), clock, config),
@@ -63,6 +66,6 @@ export function entityStoresOf(options: EntityApiOptions): EntityStores {
     lookup,
     log,
     sealer: sealerOf(config),
-    rules: createRules({ defaultTax: config.rating.defaultTax }),
+    rules: { ...createRules({ defaultTax: config.rating.defaultTax }), reports: REPORT_RULES },
   }
 }

@@ -3,34 +3,20 @@
  * that each is executed once.
  */
 import { preponeInstallments } from '../billing/credit/prepone.ts'
-import type { Actor } from '../catalog/actor.ts'
 import { FENCE_KIND, type ProfileOwner } from '../catalog/revisions/entity-changes.ts'
 import type { OutboxHandler } from '../catalog/transactions/dispatcher.ts'
-import type { OutboxEntry } from '../catalog/transactions/outbox.ts'
 import type { OperationLine } from '../domain/line.ts'
-import type { Logger } from '../runtime/log.ts'
-import { type Renewal, renew } from './autorenew/renewal.ts'
-import type { BalanceDeps } from './balances/loads.ts'
+import type { EarlyPayment, Renewal, TransferRequest } from '../entities/follow-ups.ts'
+import { renew } from '../prepaid/autorenew/renewal.ts'
+import type { BalanceDeps } from '../prepaid/balances/loads.ts'
 import {
   type OperationAudit,
   recordFromLedger,
   recordOperations,
-} from './balances/operation-audit.ts'
-import {
-  planTransfer,
-  runTransfer,
-  type TransferPlan,
-  type TransferRequest,
-} from './balances/transfer.ts'
-import { type CardLoad, completeRedemption } from './cards/redeem.ts'
-
-/** The installments of a subscriber that was closed. */
-export interface EarlyPayment {
-  /** Actor that closed the subscriber. */
-  actor: Actor
-  aid: number
-  sid: number
-}
+} from '../prepaid/balances/operation-audit.ts'
+import { planTransfer, runTransfer, type TransferPlan } from '../prepaid/balances/transfer.ts'
+import { type CardLoad, completeRedemption } from '../prepaid/cards/redeem.ts'
+import type { Logger } from '../runtime/log.ts'
 
 /** The correction of an account by `tollgate audit --mend`, with the lines that it writes. */
 export interface MendAudit extends Pick<OperationAudit, 'actor' | 'type'> {
@@ -40,17 +26,7 @@ export interface MendAudit extends Pick<OperationAudit, 'actor' | 'type'> {
 }
 
 /** A transfer of balances; without buckets until it is planned. */
-export type Transfer = TransferRequest & { buckets: TransferPlan['buckets'] | null }
-
-export type FollowUp = OutboxEntry &
-  (
-    | { kind: 'transfer'; payload: Transfer }
-    | { kind: 'renewal'; payload: Renewal }
-    | { kind: 'card'; payload: CardLoad }
-    | { kind: 'balances'; payload: OperationAudit }
-    | { kind: 'mend'; payload: MendAudit }
-    | { kind: 'prepone'; payload: EarlyPayment }
-  )
+type Transfer = TransferRequest & { buckets: TransferPlan['buckets'] | null }
 
 type Deps = BalanceDeps & { log: Pick<Logger, 'warn'> }
 

@@ -1,12 +1,12 @@
 /** Health of this process: stores, their data and the catalogue. */
 import type { FastifyInstance } from 'fastify'
 import type { Catalog } from '../catalog/connection.ts'
+import type { RouteAccess } from '../identity/access.ts'
 import { lostPartitions } from '../ledger/install.ts'
 import { CUSTOMER_CIRCUIT } from '../runtime/customer-metrics.ts'
 import { type MetricsSnapshot, SKIPPED, SKIPPED_ENTITY } from '../runtime/metrics.ts'
 import { readSnapshots } from '../store/metrics-exchange.ts'
 import type { RedisConnection } from '../store/redis.ts'
-import type { RouteAccess } from './auth/access.ts'
 import { within } from './deadline.ts'
 
 export interface HealthChecks {

@@ -1,8 +1,8 @@
 /** `GET /api`: whether the node is operational. */
 import type { FastifyInstance } from 'fastify'
 import type { Catalog } from '../catalog/connection.ts'
+import type { RouteAccess } from '../identity/access.ts'
 import type { RedisConnection } from '../store/redis.ts'
-import type { RouteAccess } from './auth/access.ts'
 import { within } from './deadline.ts'
 
 /** Version of the API. */

@@ -1,10 +1,10 @@
 /** Metrics of this process and of all publishing processes, as one Prometheus text. */
 import type { FastifyInstance } from 'fastify'
+import type { RouteAccess } from '../identity/access.ts'
 import type { Logger } from '../runtime/log.ts'
 import { METRICS_CONTENT_TYPE, type Metrics, mergeSnapshots } from '../runtime/metrics.ts'
 import { readSnapshots } from '../store/metrics-exchange.ts'
 import type { RedisConnection } from '../store/redis.ts'
-import type { RouteAccess } from './auth/access.ts'
 
 export interface MetricsRouteOptions {
   redis: RedisConnection

@@ -99,7 +99,7 @@ export interface Catalog extends Collections {
   ): Promise<T>
   /** Executes what follows from transactions in other stores. */
   readonly dispatcher: OutboxDispatcher
-  /** Each is called when this process has begun a job (admin/jobs). */
+  /** Each is called when this process has begun a job (jobs). */
   readonly jobWatchers: Set<() => void>
   /**
    * Creates the missing indexes; idempotent. `identifiers`: identifying fields of subscribers in

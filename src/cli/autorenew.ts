@@ -1,7 +1,7 @@
 /** `tollgate autorenew run`: charges the auto-renewals that are due. */
-import { chargeDueRenewals } from '../admin/autorenew/due.ts'
 import { entityStoresOf } from '../admin/entity-api.ts'
 import { parseInstant } from '../domain/time.ts'
+import { chargeDueRenewals } from '../prepaid/autorenew/due.ts'
 import { createLogger } from '../runtime/log.ts'
 import { CommandError, UsageError } from './errors.ts'
 import { type OptionValues, optionalText } from './parse.ts'

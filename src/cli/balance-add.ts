@@ -1,9 +1,6 @@
 /** `tollgate balance add`: an idempotent operation on one balance. */
 import { randomUUID } from 'node:crypto'
-import { balancesOf } from '../admin/balances/loads.ts'
-import { performAudited } from '../admin/balances/operation-audit.ts'
 import { entityStoresOf } from '../admin/entity-api.ts'
-import type { FollowUp } from '../admin/follow-ups.ts'
 import { type MoneyFormat, moneyFormat } from '../billing/currency.ts'
 import type { Config } from '../config/schema.ts'
 import type { PrepaidInclude } from '../domain/catalogue.ts'
@@ -11,8 +8,10 @@ import { beginOfLoad, InsufficientBalanceError } from '../domain/credit.ts'
 import type { OperationLine } from '../domain/line.ts'
 import { microsFrom, parseDecimal, toScale } from '../domain/money.ts'
 import { FOREVER_MS, parseInstant } from '../domain/time.ts'
+import { balancesOf } from '../entities/follow-ups.ts'
 import { loadOwners } from '../ledger/loading.ts'
 import { type CreditOperation, creditBucket } from '../ledger/operations.ts'
+import { type BalanceEntry, performAudited } from '../prepaid/balances/operation-audit.ts'
 import { createLogger } from '../runtime/log.ts'
 import { CommandError, UsageError } from './errors.ts'
 import { operator } from './operator.ts'
@@ -66,7 +65,7 @@ export async function addCredit(
     log: createLogger({ name: 'cli', level: 'silent' }),
   })
   const payload = { actor: operator(), type: 'update', operationIds: [operationId], aid, sid }
-  const entry: FollowUp = {
+  const entry: BalanceEntry = {
     kind: 'balances',
     payload,
     ...(sid !== 0 && { subject: balancesOf(sid) }),

@@ -1,10 +1,10 @@
 /** `tollgate charge`: charges accounts through their payment gateways, directly on the store. */
-import { beginJob, readJob } from '../admin/jobs/jobs.ts'
-import { runJob } from '../admin/jobs/runner.ts'
 import { chargeRunHandler } from '../admin/payments/jobs.ts'
 import { createCharges } from '../admin/payments/payments.ts'
 import { createAccounts } from '../billing/run/open-accounts.ts'
 import { createCurrentSettings } from '../catalog/settings/current-settings.ts'
+import { beginJob, readJob } from '../jobs/jobs.ts'
+import { runJob } from '../jobs/runner.ts'
 import { createLogger } from '../runtime/log.ts'
 import { UsageError } from './errors.ts'
 import { countsText, jobJson } from './job-list.ts'

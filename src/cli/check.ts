@@ -1,9 +1,6 @@
 /**
  * `tollgate check`: finds settings and stored entities that charging cannot use or would misuse.
  */
-import { DEFINITIONS } from '../admin/entities/definitions/collections.ts'
-import { fieldsOf } from '../admin/entities/fields/configured.ts'
-import { withUnique } from '../admin/entities/fields/current.ts'
 import { createCategories } from '../admin/settings/categories.ts'
 import type { Catalog } from '../catalog/connection.ts'
 import { readTaxContext } from '../catalog/feed/stored-taxes.ts'
@@ -13,6 +10,9 @@ import { readCategory, readFieldSettings } from '../catalog/settings/stored-conf
 import type { Config } from '../config/schema.ts'
 import { FieldError } from '../domain/fields.ts'
 import type { Numbering } from '../domain/numbering.ts'
+import { DEFINITIONS } from '../entities/definitions/collections.ts'
+import { fieldsOf } from '../entities/fields/configured.ts'
+import { withUnique } from '../entities/fields/current.ts'
 import type { TaxContext } from '../rating/price.ts'
 import { systemClock } from '../runtime/clock.ts'
 import { checkDefaultTax, checkEntities } from './check/entities.ts'

@@ -1,5 +1,4 @@
 /** `tollgate event list`, `event resend`: events and their delivery. */
-import { type Resent, resendEvents } from '../admin/events/resend.ts'
 import type { WithId } from '../catalog/collections.ts'
 import {
   DELIVERY_STATES,
@@ -7,6 +6,7 @@ import {
   type NotificationDocument,
 } from '../catalog/records/event-document.ts'
 import { parseInstant } from '../domain/time.ts'
+import { type Resent, resendEvents } from '../entities/events/resend.ts'
 import { UsageError } from './errors.ts'
 import { operator } from './operator.ts'
 import { aligned } from './owners.ts'

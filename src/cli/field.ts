@@ -1,16 +1,11 @@
 /** `tollgate field list`, `set`, `remove`: configured fields of entity collections. */
-import { DEFINITIONS } from '../admin/entities/definitions/collections.ts'
-import type { CollectionDefinition } from '../admin/entities/definitions/definition.ts'
-import {
-  categoryOf,
-  fieldsOf,
-  storedList,
-  withStoredList,
-} from '../admin/entities/fields/configured.ts'
-import { DEFAULT_FIELDS } from '../admin/entities/fields/defaults.ts'
-import type { FieldDefinition } from '../admin/entities/fields/field-definition.ts'
 import { readFieldSettings } from '../catalog/settings/stored-config.ts'
 import { FieldError, isObject } from '../domain/fields.ts'
+import { DEFINITIONS } from '../entities/definitions/collections.ts'
+import type { CollectionDefinition } from '../entities/definitions/definition.ts'
+import { categoryOf, fieldsOf, storedList, withStoredList } from '../entities/fields/configured.ts'
+import { DEFAULT_FIELDS } from '../entities/fields/defaults.ts'
+import type { FieldDefinition } from '../entities/fields/field-definition.ts'
 import { readDocument } from './document-file.ts'
 import { CommandError, UsageError } from './errors.ts'
 import { writeConfigByOperator } from './operator.ts'

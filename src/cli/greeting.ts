@@ -1,9 +1,9 @@
 /** The start-up banner of `tollgate start`: addresses, and three requests to paste. */
 import { randomBytes } from 'node:crypto'
 import { existsSync } from 'node:fs'
-import { passwordFileIn } from '../admin/auth/password-file.ts'
 import type { Catalog } from '../catalog/connection.ts'
 import { findSubscriber } from '../catalog/feed/subscribers.ts'
+import { passwordFileIn } from '../identity/password-file.ts'
 import { commandLine, versionOf } from './version.ts'
 
 const DEMO_SID = 1001

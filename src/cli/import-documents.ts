@@ -4,8 +4,6 @@
  */
 import { createReadStream } from 'node:fs'
 import { createInterface } from 'node:readline'
-import { importCards } from '../admin/cards/import.ts'
-import { ApiError } from '../admin/entities/errors.ts'
 import { BillingError } from '../billing/errors.ts'
 import {
   type FailedRow,
@@ -17,6 +15,8 @@ import type { Catalog } from '../catalog/connection.ts'
 import { repeated } from '../catalog/patience.ts'
 import { cardSecretsOf } from '../catalog/settings/card-secrets.ts'
 import type { Config } from '../config/schema.ts'
+import { importCards } from '../prepaid/cards/import.ts'
+import { ApiError } from '../requests/errors.ts'
 import type { Clock } from '../runtime/clock.ts'
 import { CommandError, UsageError } from './errors.ts'
 import { operator } from './operator.ts'

@@ -4,20 +4,16 @@
 import { createWriteStream, existsSync } from 'node:fs'
 import { basename } from 'node:path'
 import { finished } from 'node:stream/promises'
-import { migrateBalances } from '../admin/balances/migrate.ts'
-import { DEFINITIONS, IMPORT_OPERATIONS } from '../admin/entities/definitions/collections.ts'
-import type { CollectionDefinition } from '../admin/entities/definitions/definition.ts'
-import { ApiError } from '../admin/entities/errors.ts'
-import { readSettings } from '../admin/entities/import/answer.ts'
-import {
-  ImportStoppedError,
-  type ImportWatch,
-  importRows,
-} from '../admin/entities/import/import-rows.ts'
-import { MIGRATED, migrationSettings } from '../admin/entities/import/migration.ts'
-import { type ImportResult, importEnvelope } from '../admin/entities/import/result.ts'
 import { createEntityApi } from '../admin/entity-api.ts'
 import { isObject } from '../domain/fields.ts'
+import { DEFINITIONS, IMPORT_OPERATIONS } from '../entities/definitions/collections.ts'
+import type { CollectionDefinition } from '../entities/definitions/definition.ts'
+import { ImportStoppedError, type ImportWatch, importRows } from '../entities/import/import-rows.ts'
+import { MIGRATED, migrationSettings } from '../entities/import/migration.ts'
+import { readSettings } from '../entities/import/read-settings.ts'
+import { type ImportResult, importEnvelope } from '../entities/import/result.ts'
+import { migrateBalances } from '../prepaid/balances/migrate.ts'
+import { ApiError } from '../requests/errors.ts'
 import { monotonicMs } from '../runtime/clock.ts'
 import { createLogger } from '../runtime/log.ts'
 import { type StatusLine, WorkRate } from '../runtime/terminal.ts'

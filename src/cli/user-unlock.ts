@@ -1,7 +1,7 @@
 /** `tollgate user unlock`: lets a user log in again after too many failed attempts. */
-import { unlockAccount } from '../admin/auth/attempts.ts'
-import { accountOf } from '../admin/auth/login.ts'
-import { validAt } from '../admin/entities/rules/lookups.ts'
+import { validAt } from '../catalog/revisions/validity.ts'
+import { unlockAccount } from '../identity/attempts.ts'
+import { accountOf } from '../identity/login.ts'
 import { systemClock } from '../runtime/clock.ts'
 import { AUTH_KEYS, openExpiringKeys } from '../store/expiring.ts'
 import { CommandError } from './errors.ts'

@@ -1,9 +1,14 @@
 /** `tollgate user list`, `add`, `password`, `remove`: users of the control plane. */
-import { generatedPassword } from '../admin/auth/first-admin.ts'
-import { removePasswordFile } from '../admin/auth/password-file.ts'
-import { changeUser, type RecordedBy, writeUser } from '../admin/auth/user-write.ts'
-import { ApiError } from '../admin/entities/errors.ts'
-import { validAt } from '../admin/entities/rules/lookups.ts'
+import { type AuditEntry, appendAudit } from '../catalog/audit/audit.ts'
+import type { RawDocument } from '../catalog/compile/document.ts'
+import type { Catalog } from '../catalog/connection.ts'
+import type { UserDocument } from '../catalog/entities/user.ts'
+import { DuplicateEntityError, EntityConflictError } from '../catalog/errors.ts'
+import type { ChangeStores } from '../catalog/revisions/entity-changes.ts'
+import { validAt } from '../catalog/revisions/validity.ts'
+import type { Config } from '../config/schema.ts'
+import { FieldError } from '../domain/fields.ts'
+import { FOREVER_MS } from '../domain/time.ts'
 import {
   checkNotLast,
   checkRoles,
@@ -11,16 +16,11 @@ import {
   isAdmin,
   passwordFields,
   passwordTerms,
-} from '../admin/entities/rules/users.ts'
-import { type AuditEntry, appendAudit } from '../catalog/audit/audit.ts'
-import type { RawDocument } from '../catalog/compile/document.ts'
-import type { Catalog } from '../catalog/connection.ts'
-import type { UserDocument } from '../catalog/entities/user.ts'
-import { DuplicateEntityError, EntityConflictError } from '../catalog/errors.ts'
-import type { ChangeStores } from '../catalog/revisions/entity-changes.ts'
-import type { Config } from '../config/schema.ts'
-import { FieldError } from '../domain/fields.ts'
-import { FOREVER_MS } from '../domain/time.ts'
+} from '../entities/rules/users.ts'
+import { generatedPassword } from '../identity/first-admin.ts'
+import { removePasswordFile } from '../identity/password-file.ts'
+import { changeUser, type RecordedBy, writeUser } from '../identity/user-write.ts'
+import { ApiError } from '../requests/errors.ts'
 import { systemClock } from '../runtime/clock.ts'
 import { createLogger } from '../runtime/log.ts'
 import { readBytes } from './document-file.ts'

@@ -5,10 +5,10 @@ import { brotliDecompressSync, gunzipSync } from 'node:zlib'
 import type { FastifyInstance } from 'fastify'
 import { describe, expect, it } from 'vitest'
 import { addApiPages } from '../../src/admin/api-pages.ts'
-import { DEFAULT_FIELDS } from '../../src/admin/entities/fields/defaults.ts'
-import type { OpenApiDocument } from '../../src/admin/entities/openapi/document.ts'
+import type { OpenApiDocument } from '../../src/admin/openapi/document.ts'
+import { DEFAULT_FIELDS } from '../../src/entities/fields/defaults.ts'
 import { bareServer } from '../support/admin/bare.ts'
-import { DOCUMENT } from '../support/admin/entities/openapi/answer-check.ts'
+import { DOCUMENT } from '../support/admin/openapi/answer-check.ts'
 import { silent } from '../support/recorder/accounts.ts'
 
 function pages() {

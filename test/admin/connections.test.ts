@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { describe, expect, it } from 'vitest'
-import { errorHandler } from '../../src/admin/entities/answer.ts'
-import { readParameters, registerBodies } from '../../src/admin/entities/requests/body.ts'
+import { errorHandler } from '../../src/admin/http/answer.ts'
+import { readParameters, registerBodies } from '../../src/admin/http/body.ts'
 import {
   bareServer,
   connectionsOf,

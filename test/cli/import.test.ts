@@ -4,14 +4,14 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { insertEntity } from '../support/catalog/store.ts'
+import { beginOn, runOn } from '../support/cli/tollgate.ts'
 import {
   ACCOUNT_COLUMNS,
   ACCOUNT_HEADER,
   accountLine,
   accountsCsv,
-} from '../support/admin/entities/import/import-fixture.ts'
-import { insertEntity } from '../support/catalog/store.ts'
-import { beginOn, runOn } from '../support/cli/tollgate.ts'
+} from '../support/entities/import/import-fixture.ts'
 import { startTestStores, type TestStores } from '../support/recorder/accounts.ts'
 import { type StoreProxy, startStoreProxy } from '../support/store-proxy.ts'
 

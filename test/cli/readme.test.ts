@@ -7,7 +7,7 @@ import { readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { HOUSE } from '../house/tree.ts'
-import type { Walked, WalkOptions } from '../support/admin/entities/openapi/walk-types.ts'
+import type { Walked, WalkOptions } from '../support/admin/openapi/walk-types.ts'
 import { createProduct, type Product, type Started } from '../support/cli/product.ts'
 import { postJson } from '../support/post-json.ts'
 import { waitUntil } from '../support/wait.ts'
@@ -127,7 +127,7 @@ describe('the lines of README.md', () => {
   it('also work with a client that is generated from the description of the API', async () => {
     const { stdout } = await product.run('client', 'add', 'shop', '--role', 'read,write')
     const secret = /^[0-9a-f]{32}$/m.exec(stdout)?.[0] ?? ''
-    const path = new URL('../admin/entities/openapi/client/walk.ts', import.meta.url).href
+    const path = new URL('../admin/openapi/client/walk.ts', import.meta.url).href
     type Generated = { walk(options: WalkOptions): Promise<Walked> }
     const generated: Generated = await import(path)
     const { admin } = started

@@ -1,8 +1,8 @@
 import { userInfo } from 'node:os'
 import { verify } from '@node-rs/argon2'
 import { afterEach, beforeAll, describe, expect, it } from 'vitest'
-import { addUser, setSecurity } from '../support/admin/auth/login-server.ts'
 import { useTollgate } from '../support/cli/tollgate.ts'
+import { addUser, setSecurity } from '../support/identity/login-server.ts'
 
 const tollgate = useTollgate()
 const ADMIN = 'boss@example.org'

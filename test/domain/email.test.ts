@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { checkUserName } from '../../src/admin/entities/rules/users.ts'
 import { isEmail, isMailbox } from '../../src/domain/email.ts'
+import { checkUserName } from '../../src/entities/rules/users.ts'
 
 describe('an e-mail address', () => {
   it.each(['a@example.org', "o'neil+x@mail.example.org", 'ü@müller.example', 'x.y_z@a-b.c'])(

@@ -1,6 +1,6 @@
 import { posix } from 'node:path'
 import { importsOf, packageOf } from './imports.ts'
-import { isOfConsole, isTypeScript, type SourceFile } from './tree.ts'
+import { isTypeScript, type SourceFile } from './tree.ts'
 
 /** Dependencies of the product, with the reason for each. A new one needs a line here. */
 export const DEPENDENCIES: Readonly<Record<string, string>> = {
@@ -99,8 +99,7 @@ export function checkDeclared(
   files: readonly SourceFile[],
   declared: Readonly<Record<string, string>>,
 ): readonly string[] {
-  const product = files.filter((file) => isTypeScript(file) && !isOfConsole(file))
-  return product.flatMap((file) =>
+  return files.filter(isTypeScript).flatMap((file) =>
     importsOf(file)
       .filter(({ specifier }) => !specifier.startsWith('.') && !specifier.startsWith('node:'))
       .filter(({ specifier }) => !Object.hasOwn(declared, packageOf(specifier)))

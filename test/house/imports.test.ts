@@ -6,6 +6,7 @@ import { HOUSE, readTree, report, type SourceFile } from './tree.ts'
 const NEIGHBOURS: readonly SourceFile[] = [
   ...Object.keys(MODULES).map((module) => ({ path: `src/${module}/a.ts`, text: '' })),
   { path: 'src/catalog/signature/a.ts', text: '' },
+  { path: 'src/admin/http/a.ts', text: '' },
   { path: 'src/main.ts', text: '' },
 ]
 
@@ -50,6 +51,18 @@ describe('an import is refused', () => {
     ['src/admin/b.ts', "import { x } from '../workers/a.ts'", 'admin may not import workers'],
     ['src/cli/b.ts', "import { x } from '../realtime/a.ts'", 'cli may not import realtime'],
     ['src/admin/b.ts', "import { x } from '../main.ts'", 'admin may not import main'],
+    [
+      'src/requests/b.ts',
+      "import { x } from '../entities/a.ts'",
+      'requests may not import entities',
+    ],
+    [
+      'src/identity/b.ts',
+      "import { x } from '../entities/a.ts'",
+      'identity may not import entities',
+    ],
+    ['src/entities/b.ts', "import { x } from '../admin/a.ts'", 'entities may not import admin'],
+    ['src/cli/b.ts', "import { x } from '../admin/http/a.ts'", 'cli may not import admin/http'],
     ['src/cli/b.ts', "import { x } from '../main.ts'", 'cli may not import main'],
     ['src/attic/b.ts', "import { x } from '../domain/a.ts'", 'attic may not import domain'],
   ])('by the table: %s %s', (path, text, rule) => {
@@ -113,7 +126,8 @@ describe('an import is refused', () => {
 describe('an import is allowed', () => {
   it.each([
     ['src/main.ts', "import { x } from './realtime/a.ts'\nimport { y } from './embedded/a.ts'"],
-    ['src/cli/b.ts', "import { x } from '../embedded/a.ts'"],
+    ['src/cli/b.ts', "import { x } from '../embedded/a.ts'\nimport { y } from '../admin/a.ts'"],
+    ['src/admin/b.ts', "import { x } from './http/a.ts'"],
     ['src/workers/b.ts', "import { x } from '../ledger/a.ts'"],
     ['src/ledger/b.ts', "import { Redis } from 'ioredis'"],
     ['src/catalog/b.ts', "import { MongoClient } from 'mongodb'"],

@@ -1,6 +1,9 @@
 import { posix } from 'node:path'
 import ts from 'typescript'
-import { isOfConsole, isTypeScript, type SourceFile, type Violation, walk } from './tree.ts'
+import { isTypeScript, type SourceFile, type Violation, walk } from './tree.ts'
+
+/** Modules that each room of the control plane may import. */
+const BASE = ['domain', 'rating', 'config', 'runtime', 'store', 'catalog'] as const
 
 /** The import table: the modules of src that a module may import. A module may import itself. */
 export const MODULES = {
@@ -37,39 +40,27 @@ export const MODULES = {
     'notifications',
   ],
   billing: ['domain', 'rating', 'config', 'runtime', 'store', 'catalog', 'ledger', 'external'],
+  requests: [...BASE, 'external', 'billing'],
+  identity: [...BASE, 'requests'],
+  entities: [...BASE, 'file-types', 'ledger', 'billing', 'requests', 'identity'],
+  jobs: [...BASE, 'ledger', 'notifications', 'billing', 'requests', 'identity', 'entities'],
+  prepaid: [...BASE, 'ledger', 'billing', 'requests', 'identity', 'entities', 'jobs'],
+  reports: [...BASE, 'billing', 'requests', 'identity', 'entities', 'jobs', 'prepaid'],
   admin: [
-    'domain',
-    'rating',
-    'file-types',
-    'config',
-    'runtime',
-    'store',
-    'catalog',
-    'ledger',
-    'external',
-    'notifications',
-    'recorder',
-    'billing',
-    'embedded',
+    ...BASE,
+    ...['file-types', 'ledger', 'external', 'notifications', 'recorder', 'billing', 'embedded'],
+    ...['requests', 'identity', 'entities', 'jobs', 'prepaid', 'reports'],
   ],
   cli: [
-    'domain',
-    'rating',
-    'file-types',
-    'config',
-    'runtime',
-    'store',
-    'catalog',
-    'ledger',
-    'external',
-    'notifications',
-    'recorder',
-    'billing',
-    'admin',
-    'embedded',
+    ...BASE,
+    ...['file-types', 'ledger', 'external', 'notifications', 'recorder', 'billing', 'embedded'],
+    ...['requests', 'identity', 'entities', 'jobs', 'prepaid', 'reports', 'admin'],
   ],
   embedded: ['config', 'runtime'],
 } as const satisfies Record<string, readonly string[]>
+
+/** HTTP of the control plane, which only admin imports. */
+const HTTP = 'src/admin/http/'
 
 /** Module to module where only types may be imported: the code behind them must not be loaded. */
 const TYPES_ONLY: Readonly<Record<string, readonly string[]>> = { realtime: ['catalog'] }
@@ -107,7 +98,7 @@ export const PACKAGE_PREFIXES: Readonly<Record<string, readonly string[]>> = {
     'runtime/tls-',
     'config/tls.ts',
     'admin/server.ts',
-    'admin/syslog/',
+    'jobs/syslog/',
   ],
   'node:http': ['external/', 'realtime/http/javascript-', 'admin/'],
   'node:https': ['external/', 'realtime/http/javascript-'],
@@ -115,14 +106,14 @@ export const PACKAGE_PREFIXES: Readonly<Record<string, readonly string[]>> = {
   undici: ['external/'],
   fastify: ['admin/'],
   '@fastify/multipart': ['admin/'],
-  'csv-parse': ['admin/'],
-  'csv-stringify': ['admin/'],
-  '@node-rs/argon2': ['admin/'],
-  '@node-oauth/oauth2-server': ['admin/auth/oauth/'],
-  '@zxcvbn-ts/language-common': ['admin/auth/common-passwords.ts'],
-  otplib: ['admin/auth/totp/'],
-  ldapts: ['admin/auth/protocols/'],
-  '@node-saml/node-saml': ['admin/auth/protocols/'],
+  'csv-parse': ['entities/import/'],
+  'csv-stringify': ['entities/export/', 'prepaid/cards/'],
+  '@node-rs/argon2': ['identity/'],
+  '@node-oauth/oauth2-server': ['identity/oauth/', 'admin/auth/oauth/'],
+  '@zxcvbn-ts/language-common': ['identity/common-passwords.ts'],
+  otplib: ['identity/totp/'],
+  ldapts: ['identity/protocols/'],
+  '@node-saml/node-saml': ['identity/protocols/'],
   '@tollgate/embedded-mongo': ['embedded/'],
   liquidjs: ['billing/documents/html.ts'],
   pdfkit: ['billing/documents/pdf/'],
@@ -189,7 +180,7 @@ export function packageOf(specifier: string): string {
 export function checkImports(files: readonly SourceFile[]): readonly Violation[] {
   const paths = new Set(files.map((file) => file.path))
   return files.filter(isTypeScript).flatMap((file) => {
-    if (!file.path.startsWith('src/') || isOfConsole(file)) return []
+    if (!file.path.startsWith('src/')) return []
     return importsOf(file).flatMap((found) => {
       const rule = found.specifier.startsWith('.')
         ? checkOwn(file.path, found, paths)
@@ -208,6 +199,7 @@ function checkOwn(path: string, found: Import, paths: ReadonlySet<string>): stri
   const from = moduleOf(path)
   const to = moduleOf(target)
   if (from === to || from === 'main') return undefined
+  if (target.startsWith(HTTP)) return `${from} may not import admin/http`
   const allowed: readonly string[] = Object.hasOwn(MODULES, from)
     ? MODULES[from as keyof typeof MODULES]
     : []

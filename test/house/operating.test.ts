@@ -10,7 +10,7 @@ import { HOUSE } from './tree.ts'
 const TITLE = '## When a part fails'
 const LOGS = '## The billing cycle in the log'
 /** Modules whose log that table lists. */
-const CYCLE_FOLDERS = ['src/billing/run', 'src/billing/onetime', 'src/admin/cycle']
+const CYCLE_FOLDERS = ['src/billing/run', 'src/billing/onetime', 'src/jobs/cycle']
 
 interface Row {
   what: string

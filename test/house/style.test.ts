@@ -169,7 +169,7 @@ describe('an amount in a text is formatted by moneyFormat', () => {
   ])('%s', (text, count) => {
     const found = (path: string) => problems(path, `const a = ${text.replaceAll('#', '$')}`)
     expect(found('src/cli/a.ts')).toEqual(Array.from({ length: count }, () => rule))
-    expect(found('src/admin/console/web/a.ts')).toEqual([])
+    expect(found('packages/console/src/a.ts')).toEqual([])
     expect(found('test/cli/a.ts')).toEqual([])
   })
 })

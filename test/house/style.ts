@@ -1,6 +1,6 @@
 import { posix } from 'node:path'
 import ts from 'typescript'
-import { isTypeScript, parse, type SourceFile, type Violation, walk } from './tree.ts'
+import { isOfConsole, isTypeScript, parse, type SourceFile, type Violation, walk } from './tree.ts'
 
 const FUNCTION_LINES_MAX = 70
 const FILE_LINES_MAX = 400
@@ -14,7 +14,7 @@ const TEXT_ENDINGS = ['.ts', '.tsx', '.css', '.lua', '.mjs']
 const DEFAULT_EXPORT_FILES = new RegExp(
   `^(?:${[
     'src/workers/main.ts',
-    'src/admin/console/web/pages/[\\w-]+/page.tsx',
+    'packages/console/src/pages/[\\w-]+/page.tsx',
     'test/run/memory-folder.ts',
   ].join('|')})$`,
 )
@@ -32,7 +32,7 @@ const ONLY_MODULE: Readonly<Record<string, string>> = {
 }
 
 /** The console has no module `runtime`. */
-const CONSOLE_CLOCK = 'src/admin/console/web/api/clock.ts'
+const CONSOLE_CLOCK = 'packages/console/src/api/clock.ts'
 
 /** All style rules for files of src, bench, test and packages; docs/STYLE.md has the reasons. */
 export function checkStyle(files: readonly SourceFile[]): readonly Violation[] {
@@ -42,7 +42,7 @@ export function checkStyle(files: readonly SourceFile[]): readonly Violation[] {
     ...files.filter(isTypeScript).flatMap(checkFunctions),
     ...files.filter(isTypeScript).flatMap(checkSyntax),
     ...files.filter(isTypeScript).flatMap(checkComments),
-    ...files.filter((file) => isTypeScript(file) && isProduct(file)).flatMap(checkEffects),
+    ...files.filter((file) => isTypeScript(file) && isDeployed(file)).flatMap(checkEffects),
     ...files.filter((file) => isTypeScript(file) && hasAmounts(file)).flatMap(checkAmounts),
     ...checkReadmes(files),
     ...files.filter((file) => WIRING.has(file.path)).flatMap(checkWiring),
@@ -55,6 +55,10 @@ function isText(file: SourceFile): boolean {
 
 function isProduct(file: SourceFile): boolean {
   return file.path.startsWith('src/')
+}
+
+function isDeployed(file: SourceFile): boolean {
+  return isProduct(file) || isOfConsole(file)
 }
 
 function checkNames({ path }: SourceFile): readonly Violation[] {
@@ -127,7 +131,7 @@ function checkSyntax(file: SourceFile): readonly Violation[] {
 
 /** The console has heads of columns that name the currency; gateways name it themselves. */
 function hasAmounts({ path }: SourceFile): boolean {
-  return path.startsWith('src/') && !/^src\/(?:admin\/console\/web|external)\//.test(path)
+  return path.startsWith('src/') && !path.startsWith('src/external/')
 }
 
 const AMOUNT = /^(?:amount|price|aprice|cost|due|owed|debt|micros)$/

@@ -35,8 +35,8 @@ export function isTypeScript(file: SourceFile): boolean {
   return /\.tsx?$/.test(file.path)
 }
 
-/** The operator console: a program of its own, in the folder of the module that serves it. */
-export const CONSOLE = 'src/admin/console/web/'
+/** The operator console: a program of its own, in a browser. */
+export const CONSOLE = 'packages/console/src/'
 
 export function isOfConsole({ path }: SourceFile): boolean {
   return path.startsWith(CONSOLE)

@@ -1,15 +1,7 @@
 /** One concept has one type name: an exported type of src is found by its name alone. */
 import ts from 'typescript'
 import { expect, it } from 'vitest'
-import {
-  CONSOLE,
-  HOUSE,
-  isOfConsole,
-  isTypeScript,
-  parse,
-  readTree,
-  type SourceFile,
-} from './tree.ts'
+import { CONSOLE, HOUSE, isTypeScript, parse, readTree, type SourceFile } from './tree.ts'
 
 function exportedTypes(file: SourceFile): string[] {
   return parse(file).statements.flatMap((statement) => {
@@ -39,10 +31,7 @@ function sharedNames(files: readonly SourceFile[]): string[] {
 it.each(['src', 'packages/embedded-mongo/src', CONSOLE])(
   'no two exported types of %s have the same name',
   (folder) => {
-    const files = readTree(HOUSE, [folder]).filter(isTypeScript)
-    // The console is another program: the same name is another thing in it.
-    const own = files.filter((file) => folder === CONSOLE || !isOfConsole(file))
-    expect(sharedNames(own)).toEqual([])
+    expect(sharedNames(readTree(HOUSE, [folder]).filter(isTypeScript))).toEqual([])
   },
 )
 

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { compileRate } from '../../src/catalog/compile/rate.ts'
 import { compileTax } from '../../src/catalog/compile/tax.ts'
 import { chooseTaxes, hasNoTax } from '../../src/rating/price.ts'
-import { documentOf } from '../support/admin/entities/rules/context.ts'
+import { documentOf } from '../support/entities/rules/context.ts'
 
 const AT_MS = Date.UTC(2026, 5, 1)
 const price = { rate: [{ from: 0, to: 'UNLIMITED', interval: 1, price: 1 }] }

@@ -3,7 +3,7 @@
  * of a customer system: at the end there are the same invoices as after an undisturbed run of
  * stored accounts, byte for byte but for times.
  */
-// covers: src/billing/run/ src/admin/cycle/
+// covers: src/billing/run/ src/jobs/cycle/
 import { type ChildProcess, spawn } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'

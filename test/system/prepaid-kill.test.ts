@@ -2,7 +2,7 @@
  * The admin process, Redis and MongoDB are killed while cards are redeemed by many clients and
  * auto-renewals are charged: each card and each due date is loaded once.
  */
-// covers: src/admin/cards/ src/admin/autorenew/ src/admin/balances/ src/ledger/operations.ts
+// covers: src/prepaid/cards/ src/prepaid/autorenew/ src/prepaid/balances/ src/ledger/operations.ts
 
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'

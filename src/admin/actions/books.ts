@@ -7,7 +7,7 @@ import type { ClientSession } from '../../catalog/collections.ts'
 import { billSettingsOf } from '../../catalog/settings/bill-settings.ts'
 import { paymentSettingsOf } from '../../catalog/settings/payment-settings.ts'
 import { readCategory } from '../../catalog/settings/stored-config.ts'
-import { dateOf } from '../entities/requests/instant.ts'
+import { dateOf } from '../../requests/instant.ts'
 import type { ActionCall } from './action.ts'
 
 export function writerOf(

@@ -1,6 +1,6 @@
 /** Charges in answers: nothing of the card. */
 import type { GatewayChargeDocument } from '../../catalog/records/payment-documents.ts'
-import { dateText } from '../entities/views.ts'
+import { dateText } from '../../entities/views.ts'
 
 export const STAGES = ['Completed', 'Pending', 'Rejected', 'Unknown', 'Created'] as const
 

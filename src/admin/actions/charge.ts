@@ -14,8 +14,8 @@ import {
   text,
 } from '../../catalog/entities/json-schema.ts'
 import { CHARGE_SETTINGS } from '../../catalog/settings/gateway-settings.ts'
-import { ActionError } from '../entities/errors.ts'
-import { addJob } from '../jobs/jobs.ts'
+import { addJob } from '../../jobs/jobs.ts'
+import { ActionError } from '../../requests/errors.ts'
 import type { RunOptions } from '../payments/jobs.ts'
 import { type ActionAnswer, type CommitPart, type MoneyCall, moneyAction } from './action.ts'
 import {

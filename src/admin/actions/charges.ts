@@ -5,7 +5,7 @@ import { offerPrice, type PricedOffer } from '../../billing/credit/offer-price.t
 import { integerFrom, isNothing } from '../../billing/payments/payment-order.ts'
 import * as schema from '../../catalog/entities/json-schema.ts'
 import { isObject } from '../../domain/fields.ts'
-import { ActionError } from '../entities/errors.ts'
+import { ActionError } from '../../requests/errors.ts'
 import { action, castOptions } from './action.ts'
 import { refuseLong } from './credit-parameters.ts'
 import { castParameters, param } from './parameters.ts'

@@ -10,9 +10,9 @@ import { insertCredits, withCurrentCycle } from '../../billing/credit/insert-cre
 import { preponeInstallments } from '../../billing/credit/prepone.ts'
 import type { ClientSession } from '../../catalog/collections.ts'
 import * as schema from '../../catalog/entities/json-schema.ts'
-import { ActionError } from '../entities/errors.ts'
-import { integerOf } from '../entities/requests/cast-value.ts'
-import type { RawParameters } from '../entities/requests/raw-parameters.ts'
+import { integerOf } from '../../requests/cast-value.ts'
+import { ActionError } from '../../requests/errors.ts'
+import type { RawParameters } from '../../requests/raw-parameters.ts'
 import {
   type ActionAnswer,
   castOptions,

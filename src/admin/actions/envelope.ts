@@ -1,5 +1,5 @@
 /** The envelope of answers, and what of a request they contain. */
-import type { RawParameters } from '../entities/requests/raw-parameters.ts'
+import type { RawParameters } from '../../requests/raw-parameters.ts'
 import type { Action, ActionAnswer } from './action.ts'
 
 /** Credentials in parameters; they are neither returned nor part of a call's identity. */

@@ -1,19 +1,8 @@
 /** Errors of the action API: shapes of the entity API, with the text in `desc` and `message`. */
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { BillingError } from '../../billing/errors.ts'
-import { CallRunningError, KeyReusedError } from '../../billing/idempotency.ts'
+import { actionErrorOf } from '../../requests/api-errors.ts'
+import { type ApiError, RequestError } from '../../requests/errors.ts'
 import type { Logger } from '../../runtime/log.ts'
-import { apiErrorOf } from '../entities/answer.ts'
-import { ActionError, type ApiError, EntityRuleError, RequestError } from '../entities/errors.ts'
-
-/** The error as the action API returns it; null for an internal error. */
-export function actionErrorOf(error: unknown, mayHaveWritten = true): ApiError | null {
-  if (error instanceof BillingError) return new ActionError(error.message)
-  if (error instanceof KeyReusedError) return new ActionError(error.message)
-  if (error instanceof CallRunningError) return new RequestError(503, error.message)
-  const found = apiErrorOf(error, mayHaveWritten)
-  return found instanceof EntityRuleError ? new ActionError(found.message) : found
-}
 
 /** The body of an error with its text in both places. */
 export function actionErrorBody(error: ApiError): object {

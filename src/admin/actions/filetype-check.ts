@@ -11,6 +11,7 @@ import {
 } from '../../catalog/entities/json-schema.ts'
 import { readCategory } from '../../catalog/settings/stored-config.ts'
 import { type Fields, isObject } from '../../domain/fields.ts'
+import { TrialRefusedError } from '../../entities/trial.ts'
 import type { CheckFileType } from '../../file-types/check-report.ts'
 import { fileTypeDefaultsOf } from '../../file-types/defaults.ts'
 import {
@@ -19,8 +20,7 @@ import {
   nameOfFileType,
 } from '../../file-types/installed.ts'
 import { expectationOf, runSamples, samplesIn } from '../../file-types/samples.ts'
-import { ActionError, NotAllowedError, RequestError } from '../entities/errors.ts'
-import { TrialRefusedError } from '../entities/trial.ts'
+import { ActionError, NotAllowedError, RequestError } from '../../requests/errors.ts'
 import { type ActionCall, action } from './action.ts'
 import { rateMessage } from './filetype-rating.ts'
 import { param } from './parameters.ts'

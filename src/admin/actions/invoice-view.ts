@@ -1,5 +1,5 @@
 /** Invoices in answers. */
-import { readView } from '../entities/views.ts'
+import { readView } from '../../entities/views.ts'
 import type { ActionCall } from './action.ts'
 
 const DATES = [

@@ -1,7 +1,7 @@
 /** Checks of the members of compound parameters. All throw `EntityRuleError` with the path. */
 import type { Fields } from '../../domain/fields.ts'
-import { EntityRuleError } from '../entities/errors.ts'
-import { dateOf } from '../entities/requests/instant.ts'
+import { EntityRuleError } from '../../requests/errors.ts'
+import { dateOf } from '../../requests/instant.ts'
 import { type ActionCall, castOptions } from './action.ts'
 
 /** The value of a member that must be sent. */

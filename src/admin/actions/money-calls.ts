@@ -15,7 +15,7 @@ import { MoneyGroup } from '../../billing/money-group.ts'
 import type { ClientSession } from '../../catalog/collections.ts'
 import type { Catalog } from '../../catalog/connection.ts'
 import { isObject } from '../../domain/fields.ts'
-import type { RawParameters } from '../entities/requests/raw-parameters.ts'
+import type { RawParameters } from '../../requests/raw-parameters.ts'
 import type {
   Action,
   ActionAnswer,

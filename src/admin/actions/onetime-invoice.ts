@@ -9,9 +9,9 @@ import { sendMails } from '../../billing/run/invoice-mail.ts'
 import { anyValue } from '../../catalog/entities/json-schema.ts'
 import type { GatewayChargeDocument } from '../../catalog/records/payment-documents.ts'
 import type { OutboxDocument } from '../../catalog/transactions/outbox-document.ts'
-import { ActionError } from '../entities/errors.ts'
-import { booleanOf } from '../entities/requests/cast-value.ts'
-import type { RawParameters } from '../entities/requests/raw-parameters.ts'
+import { booleanOf } from '../../requests/cast-value.ts'
+import { ActionError } from '../../requests/errors.ts'
+import type { RawParameters } from '../../requests/raw-parameters.ts'
 import {
   type ActionAnswer,
   type ActionCall,

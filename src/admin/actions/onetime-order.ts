@@ -12,11 +12,12 @@ import { Exact } from '../../catalog/records/exact-amount.ts'
 import type { CreditFields } from '../../catalog/settings/line-settings.ts'
 import { isCycleKey } from '../../domain/cycle.ts'
 import { type Fields, isObject } from '../../domain/fields.ts'
-import { ActionError } from '../entities/errors.ts'
-import { dateText } from '../entities/views.ts'
+import { dateText } from '../../entities/views.ts'
+import { amountOf } from '../../requests/cast-value.ts'
+import { ActionError } from '../../requests/errors.ts'
 import type { ActionCall } from './action.ts'
 import { CREDIT_PARAMETERS, creditRequestOf, readCreditFields } from './credit-parameters.ts'
-import { amountOf, castParameters, param } from './parameters.ts'
+import { castParameters, param } from './parameters.ts'
 
 const FLOWS = ['regular', 'charge_before_invoice'] as const
 const TYPES = ['regular', 'refund'] as const

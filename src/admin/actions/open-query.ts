@@ -4,12 +4,13 @@
  * sorted by.
  */
 import { type Fields, isObject } from '../../domain/fields.ts'
-import type { CollectionDefinition, Param } from '../entities/definitions/definition.ts'
-import { isSecretPath } from '../entities/definitions/secret-paths.ts'
-import { ActionError } from '../entities/errors.ts'
-import { fullTimestamp } from '../entities/requests/instant.ts'
-import { badFieldName } from '../entities/requests/names.ts'
-import { castQuery, type Filter } from '../entities/requests/query-language.ts'
+import type { CollectionDefinition } from '../../entities/definitions/definition.ts'
+import { isSecretPath } from '../../entities/definitions/secret-paths.ts'
+import { castQuery, type Filter } from '../../entities/requests/query-language.ts'
+import { ActionError } from '../../requests/errors.ts'
+import { fullTimestamp } from '../../requests/instant.ts'
+import { badFieldName } from '../../requests/names.ts'
+import type { Param } from '../../requests/param.ts'
 import type { ActionCall } from './action.ts'
 
 /** Texts that are complete timestamps are dates. Throws `ApiError`. */

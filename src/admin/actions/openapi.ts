@@ -10,10 +10,10 @@ import {
   type Schema,
   text,
 } from '../../catalog/entities/json-schema.ts'
-import { ADMIN } from '../auth/caller.ts'
-import { idempotencyKeySchema } from '../entities/openapi/components.ts'
-import { content, ERROR_EXAMPLES, response } from '../entities/openapi/errors.ts'
-import { codeSamples, type Operation, type PathItem } from '../entities/openapi/operations.ts'
+import { ADMIN } from '../../identity/caller.ts'
+import { idempotencyKeySchema } from '../openapi/components.ts'
+import { content, ERROR_EXAMPLES, response } from '../openapi/errors.ts'
+import { codeSamples, type Operation, type PathItem } from '../openapi/operations.ts'
 import { type Action, IDEMPOTENCY_KEY_LENGTH_MAX, pathsOf } from './action.ts'
 import { type Deprecation, deprecationOf } from './deprecated/deprecations.ts'
 import { envelopeOf } from './envelope.ts'

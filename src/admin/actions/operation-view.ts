@@ -3,7 +3,7 @@ import type { CycleRunDocument } from '../../catalog/records/cycle-documents.ts'
 import type { ImportProgressDocument } from '../../catalog/records/import-document.ts'
 import type { JobDocument } from '../../catalog/records/job-document.ts'
 import type { RebalanceDocument } from '../../catalog/records/rebalance-document.ts'
-import { dateText } from '../entities/views.ts'
+import { dateText } from '../../entities/views.ts'
 import type { ActionCall } from './action.ts'
 
 /** An operation; `filtration` is what it works on. */

@@ -3,19 +3,16 @@
  * to them. A schema is also the description in the OpenAPI document.
  */
 import { type Static, type TObject, type TSchema, Type } from '@sinclair/typebox'
-import { Decimal } from 'decimal.js'
+import type { Decimal } from 'decimal.js'
 import * as schema from '../../catalog/entities/json-schema.ts'
-import { type ExactDecimal, parseDecimal } from '../../domain/money.ts'
-import { ActionError } from '../entities/errors.ts'
-import { booleanOf, integerOf } from '../entities/requests/cast-value.ts'
-import { dateOf, type TimeContext } from '../entities/requests/instant.ts'
-import { type JsonLimits, refusedValue } from '../entities/requests/json-limits.ts'
-import { parseJson } from '../entities/requests/json-text.ts'
-import type { RawParameters } from '../entities/requests/raw-parameters.ts'
+import { amountOf, booleanOf, integerOf } from '../../requests/cast-value.ts'
+import { ActionError } from '../../requests/errors.ts'
+import { dateOf, type TimeContext } from '../../requests/instant.ts'
+import { type JsonLimits, refusedValue } from '../../requests/json-limits.ts'
+import { parseJson } from '../../requests/json-text.ts'
+import type { RawParameters } from '../../requests/raw-parameters.ts'
 
 const TEXT_LENGTH_MAX = 1_000
-/** Longer decimals are no amounts, and take time to parse. */
-const DECIMAL_LENGTH_MAX = 64
 
 /** Building blocks; `optional` makes one optional. */
 export const param = {
@@ -67,18 +64,6 @@ export function castParameters<T extends TObject>(
     }
   }
   return cast as Static<T>
-}
-
-/** An exact decimal, or null. */
-export function amountOf(value: unknown): Decimal | null {
-  if (typeof value !== 'number' && typeof value !== 'string') return null
-  if (typeof value === 'string' && value.length > DECIMAL_LENGTH_MAX) return null
-  const decimal = parseDecimal(value)
-  return decimal === null ? null : new Decimal(decimalTextOf(decimal))
-}
-
-function decimalTextOf({ digits, scale }: ExactDecimal): string {
-  return `${digits}e-${scale}`
 }
 
 type Kind = 'Integer' | 'Float' | 'Boolean' | 'Date' | 'String' | 'Array' | 'Object' | 'Json'

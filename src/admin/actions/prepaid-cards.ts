@@ -4,8 +4,9 @@ import type { WithId } from '../../catalog/collections.ts'
 import type { CardDocument, CardStatus } from '../../catalog/entities/card.ts'
 import { cardSecretsOf } from '../../catalog/settings/card-secrets.ts'
 import { type Fields, isObject } from '../../domain/fields.ts'
-import { NoCardError } from '../cards/guesses.ts'
-import { STATUS_NAMES, shownStatus, statusOf } from '../cards/states.ts'
+import { readView } from '../../entities/views.ts'
+import { NoCardError } from '../../prepaid/cards/guesses.ts'
+import { STATUS_NAMES, shownStatus, statusOf } from '../../prepaid/cards/states.ts'
 import {
   type CardChange,
   type CardQuery,
@@ -15,10 +16,9 @@ import {
   NONE,
   type NumberCondition,
   updateCards,
-} from '../cards/store.ts'
-import { ActionError, EntityRuleError } from '../entities/errors.ts'
-import { parseJson } from '../entities/requests/json-text.ts'
-import { readView } from '../entities/views.ts'
+} from '../../prepaid/cards/store.ts'
+import { ActionError, EntityRuleError } from '../../requests/errors.ts'
+import { parseJson } from '../../requests/json-text.ts'
 import { type ActionAnswer, type ActionCall, castOptions } from './action.ts'
 import { dateAt, memberAt, positiveIntegerOf, refuseOthers } from './members.ts'
 import { param } from './parameters.ts'

@@ -25,7 +25,7 @@ import {
   type UsageLine,
 } from '../../billing/quote/usage-lines.ts'
 import { FieldError, type Fields } from '../../domain/fields.ts'
-import { TrialRefusedError } from '../entities/trial.ts'
+import { TrialRefusedError } from '../../entities/trial.ts'
 import type { ActionCall } from './action.ts'
 import { QuoteWork, refuseLongLists } from './quote-work.ts'
 

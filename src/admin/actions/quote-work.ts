@@ -1,8 +1,8 @@
 /** Limits on what a call of `quote` sends, and its work in slices. */
 import { createPacer } from '../../catalog/feed/pacer.ts'
 import { isObject } from '../../domain/fields.ts'
+import { ActionError } from '../../requests/errors.ts'
 import { monotonicMs } from '../../runtime/clock.ts'
-import { ActionError } from '../entities/errors.ts'
 
 export const CASES_MAX = 100
 /** Limit of all cases of a call. */

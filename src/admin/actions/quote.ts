@@ -4,7 +4,7 @@ import { type LiveUsage, quoteUsage, readLiveState } from '../../billing/quote/l
 import { caseSteps, quoteView } from '../../billing/quote/quote-case.ts'
 import { anyValue, either, listOf, mapOf, ref } from '../../catalog/entities/json-schema.ts'
 import { NUMBER_CHARS_MAX, TEXT_CHARS_MAX } from '../../file-types/decode-errors.ts'
-import { ActionError } from '../entities/errors.ts'
+import { ActionError } from '../../requests/errors.ts'
 import { type ActionCall, action } from './action.ts'
 import { param } from './parameters.ts'
 import { changeOf, compareCases, compareLines } from './quote-comparison.ts'

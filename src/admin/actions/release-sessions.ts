@@ -12,7 +12,7 @@ import {
 import { ContentionError } from '../../ledger/operations.ts'
 import { CorruptValueError } from '../../ledger/owner-packing.ts'
 import { sessionView } from '../../ledger/session-view.ts'
-import { ActionError } from '../entities/errors.ts'
+import { ActionError } from '../../requests/errors.ts'
 import { type ActionCall, action } from './action.ts'
 import { refuseOthers } from './members.ts'
 import { param } from './parameters.ts'

@@ -1,13 +1,13 @@
 /** `/api/{action}` over HTTP: every action of the table. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { actorOf, type Caller } from '../auth/caller.ts'
-import { DEFINITIONS } from '../entities/definitions/collections.ts'
-import { RequestError } from '../entities/errors.ts'
-import { readParameters, registerBodies } from '../entities/requests/body.ts'
-import { clientSignal } from '../entities/requests/client-signal.ts'
-import { idempotencyKeyOf, OPERATION_ID_LENGTH_MAX } from '../entities/requests/idempotency-key.ts'
-import { NO_FILES } from '../entities/requests/multipart.ts'
-import type { RawParameters, SentParameters } from '../entities/requests/raw-parameters.ts'
+import { DEFINITIONS } from '../../entities/definitions/collections.ts'
+import { actorOf, type Caller } from '../../identity/caller.ts'
+import { RequestError } from '../../requests/errors.ts'
+import type { RawParameters, SentParameters } from '../../requests/raw-parameters.ts'
+import { readParameters, registerBodies } from '../http/body.ts'
+import { clientSignal } from '../http/client-signal.ts'
+import { idempotencyKeyOf, OPERATION_ID_LENGTH_MAX } from '../http/idempotency-key.ts'
+import { NO_FILES } from '../http/multipart.ts'
 import {
   type Action,
   type ActionAnswer,

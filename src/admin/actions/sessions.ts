@@ -10,7 +10,7 @@ import {
   stepOpenSessions,
 } from '../../ledger/open-sessions.ts'
 import { lastReportMs, sessionView } from '../../ledger/session-view.ts'
-import { ActionError } from '../entities/errors.ts'
+import { ActionError } from '../../requests/errors.ts'
 import { type ActionCall, action } from './action.ts'
 import { param } from './parameters.ts'
 import { OPEN_SESSION } from './session-schemas.ts'

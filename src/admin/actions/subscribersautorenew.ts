@@ -2,19 +2,19 @@
 import { Type } from '@sinclair/typebox'
 import type { RawDocument } from '../../catalog/compile/document.ts'
 import { anyValue, listOf, mapOf } from '../../catalog/entities/json-schema.ts'
+import { NOT_DELETED } from '../../catalog/revisions/validity.ts'
 import { type Fields, isObject } from '../../domain/fields.ts'
-import type { Interval } from '../autorenew/schedule.ts'
+import { readView } from '../../entities/views.ts'
+import type { Interval } from '../../prepaid/autorenew/schedule.ts'
 import {
   findRenewals,
   replaceRenewals,
   upsertRenewal,
   type WantedRenewal,
-} from '../autorenew/upsert.ts'
-import { ActionError, EntityRuleError } from '../entities/errors.ts'
-import { parseJson } from '../entities/requests/json-text.ts'
-import type { RawParameters } from '../entities/requests/raw-parameters.ts'
-import { NOT_DELETED } from '../entities/rules/lookups.ts'
-import { readView } from '../entities/views.ts'
+} from '../../prepaid/autorenew/upsert.ts'
+import { ActionError, EntityRuleError } from '../../requests/errors.ts'
+import { parseJson } from '../../requests/json-text.ts'
+import type { RawParameters } from '../../requests/raw-parameters.ts'
 import { type ActionAnswer, type ActionCall, action, type EntityAction } from './action.ts'
 import { dateAt, memberAt, positiveIntegerOf, refuseOthers } from './members.ts'
 import { param } from './parameters.ts'

@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto'
 import { fastifyCookie } from '@fastify/cookie'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { DEVICE_MS } from './devices.ts'
+import { DEVICE_MS } from '../../identity/devices.ts'
 
 const NAME = 'tollgate_session'
 /** Browsers accept the prefix only over TLS, with path `/` and without a domain. */

@@ -1,14 +1,14 @@
 /** Dependencies and shape of the routes under `/auth`. */
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import type { RouteAccess } from './access.ts'
-import type { AuthDeps } from './auth-deps.ts'
-import type { LoginDeps } from './login.ts'
-import type { Passwords } from './passwords.ts'
-import type { LoginProtocols } from './protocols/login-protocols.ts'
-import type { SessionCheck } from './session-check.ts'
-import type { LoginSessions } from './sessions.ts'
-import type { SecondFactors } from './totp/factors.ts'
-import type { Users } from './users.ts'
+import type { RouteAccess } from '../../identity/access.ts'
+import type { AuthDeps } from '../../identity/auth-deps.ts'
+import type { LoginDeps } from '../../identity/login.ts'
+import type { Passwords } from '../../identity/passwords.ts'
+import type { LoginProtocols } from '../../identity/protocols/login-protocols.ts'
+import type { SessionCheck } from '../../identity/session-check.ts'
+import type { LoginSessions } from '../../identity/sessions.ts'
+import type { SecondFactors } from '../../identity/totp/factors.ts'
+import type { Users } from '../../identity/users.ts'
 
 export interface SessionRouteDeps extends AuthDeps {
   readonly sessions: LoginSessions

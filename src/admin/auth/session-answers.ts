@@ -1,11 +1,11 @@
 /** Answers and bodies of the authentication routes. */
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { readParameters } from '../entities/requests/body.ts'
-import type { AttemptSource } from './attempts.ts'
+import type { AttemptSource } from '../../identity/attempts.ts'
+import type { Devices } from '../../identity/devices.ts'
+import type { LoginInput } from '../../identity/login-fields.ts'
+import { AuthRefusal } from '../../identity/refusal.ts'
+import { queryParameters, readParameters } from '../http/body.ts'
 import { deviceCookieOf } from './cookies.ts'
-import type { Devices } from './devices.ts'
-import { credentialIn, type LoginInput } from './login-fields.ts'
-import { AuthRefusal } from './refusal.ts'
 
 export function success(details: unknown, input: LoginInput) {
   return { status: 1, desc: 'success', details, input }
@@ -36,4 +36,15 @@ export async function bodyOf(request: FastifyRequest, reply: FastifyReply) {
   if (credential === null) return readParameters(request, reply)
   const text = `${credential} must be in the body: URLs are logged`
   throw new AuthRefusal(text, { httpStatus: 400 })
+}
+
+const CREDENTIALS: ReadonlySet<string> = new Set(['username', 'password', 'new_password', 'totp'])
+
+/**
+ * First credential in the URL, which would expose it in logs and browser histories; null without
+ * one.
+ */
+export function credentialIn(url: string): string | null {
+  const names = [...queryParameters(url).keys()].map((name) => name.toLowerCase().trim())
+  return names.find((name) => CREDENTIALS.has(name.replace(/\[.*$/s, ''))) ?? null
 }

@@ -1,25 +1,12 @@
 /** `/auth/login`, `/auth/logout`, `/auth/options`, `/auth/password`. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { currencyName } from '../../billing/currency.ts'
-import { offsetMs } from '../../runtime/clock.ts'
-import { errorHandler } from '../entities/answer.ts'
-import { CODE } from '../entities/errors.ts'
-import { registerBodies } from '../entities/requests/body.ts'
-import { LOGIN_BODY_BYTES_MAX } from '../entities/requests/json-limits.ts'
-import { dateText } from '../entities/views.ts'
-import { type Grantee, grantedActions } from '../permissions/granted.ts'
-import { PERMISSIONS } from '../permissions/rules.ts'
-import { type AttemptSource, createAttempts } from './attempts.ts'
-import type { AuthDeps } from './auth-deps.ts'
-import { ADMIN } from './caller.ts'
-import {
-  clearSessionCookie,
-  sessionCookieOf,
-  setDeviceCookie,
-  setSessionCookie,
-} from './cookies.ts'
-import { createDevices } from './devices.ts'
-import { createKnownNames } from './known-names.ts'
+import { dateText } from '../../entities/views.ts'
+import { type AttemptSource, createAttempts } from '../../identity/attempts.ts'
+import type { AuthDeps } from '../../identity/auth-deps.ts'
+import { ADMIN } from '../../identity/caller.ts'
+import { createDevices } from '../../identity/devices.ts'
+import { createKnownNames } from '../../identity/known-names.ts'
 import {
   accountOf,
   type LoggedInUser,
@@ -27,10 +14,9 @@ import {
   notConfigured,
   tooMany,
   WRONG_CREDENTIALS,
-} from './login.ts'
-import { actorOf, auditLogin } from './login-audit.ts'
+} from '../../identity/login.ts'
+import { actorOf, auditLogin } from '../../identity/login-audit.ts'
 import {
-  credentialIn,
   inputOf,
   type LoginFields,
   loginFields,
@@ -38,16 +24,29 @@ import {
   protocolLabel,
   totpIn,
   usernameIn,
-} from './login-fields.ts'
-import { changePassword } from './password-change.ts'
-import { PASSWORDS } from './passwords.ts'
-import { AuthRefusal } from './refusal.ts'
-import { createRefusalAudit, HOUR_MS } from './refusal-audit.ts'
+} from '../../identity/login-fields.ts'
+import { changePassword } from '../../identity/password-change.ts'
+import { PASSWORDS } from '../../identity/passwords.ts'
+import { PERMISSIONS } from '../../identity/permission-rules.ts'
+import { AuthRefusal } from '../../identity/refusal.ts'
+import { createRefusalAudit, HOUR_MS } from '../../identity/refusal-audit.ts'
+import { createSessionCheck } from '../../identity/session-check.ts'
+import type { Users } from '../../identity/users.ts'
+import { CODE } from '../../requests/errors.ts'
+import { LOGIN_BODY_BYTES_MAX } from '../../requests/json-limits.ts'
+import { offsetMs } from '../../runtime/clock.ts'
+import { errorHandler } from '../http/answer.ts'
+import { registerBodies } from '../http/body.ts'
+import { type Grantee, grantedActions } from '../permissions/granted.ts'
+import {
+  clearSessionCookie,
+  sessionCookieOf,
+  setDeviceCookie,
+  setSessionCookie,
+} from './cookies.ts'
 import type { LoginRoute, RouteDeps, SessionRouteDeps } from './route-deps.ts'
-import { bodyOf, failure, sourceOf, success } from './session-answers.ts'
-import { createSessionCheck } from './session-check.ts'
+import { bodyOf, credentialIn, failure, sourceOf, success } from './session-answers.ts'
 import { TOTP_ROUTES } from './totp/routes.ts'
-import type { Users } from './users.ts'
 
 /** Processor time of comparing a password, about. */
 const PASSWORD_MS = 50

@@ -5,8 +5,8 @@ import type { Actor } from '../../catalog/actor.ts'
 import type { Audit } from '../../catalog/audit/audit.ts'
 import { advanceClock } from '../../catalog/installation-clock.ts'
 import type { Config } from '../../config/schema.ts'
+import { EntityRuleError, RequestError } from '../../requests/errors.ts'
 import { offsetMs, raiseOffset, realTimeOf } from '../../runtime/clock.ts'
-import { EntityRuleError, RequestError } from '../entities/errors.ts'
 import {
   DAY_MS,
   type DoneWork,

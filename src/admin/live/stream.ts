@@ -1,8 +1,8 @@
 /** Streams of samples to viewers, as server-sent events. */
 import type { ServerResponse } from 'node:http'
+import { RequestError } from '../../requests/errors.ts'
 import type { Logger } from '../../runtime/log.ts'
 import type { FollowedCaller } from '../auth/auth-guard.ts'
-import { RequestError } from '../entities/errors.ts'
 import type { LiveSampler, MadeSample } from './sampler.ts'
 
 /** Limit per login session; browsers open at most six connections to a host. */

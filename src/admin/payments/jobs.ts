@@ -5,9 +5,9 @@ import type { BillSelection, ChargeMode } from '../../billing/charges/books.ts'
 import { handleDueCharges } from '../../billing/charges/due.ts'
 import { chargeAccount } from '../../billing/charges/run.ts'
 import { EntityConflictError } from '../../catalog/errors.ts'
+import { beginJob, type ClaimedJob } from '../../jobs/jobs.ts'
+import type { JobHandler } from '../../jobs/runner.ts'
 import { realTimeOf } from '../../runtime/clock.ts'
-import { beginJob, type ClaimedJob } from '../jobs/jobs.ts'
-import type { JobHandler } from '../jobs/runner.ts'
 
 /** Selection of a run; kept in the options of its job. */
 export interface RunOptions extends BillSelection {

@@ -12,9 +12,9 @@ import type { Catalog } from '../../catalog/connection.ts'
 import type { CurrentSettings } from '../../catalog/settings/current-settings.ts'
 import { sealerOf } from '../../catalog/settings/secret-keys.ts'
 import type { Config } from '../../config/schema.ts'
+import { answerCall, type EntityApi, type EntityCall, resolveAction } from '../../entities/api.ts'
 import { type Clock, realTimeOf } from '../../runtime/clock.ts'
 import type { Logger } from '../../runtime/log.ts'
-import { answerCall, type EntityApi, type EntityCall, resolveAction } from '../entities/api.ts'
 
 export interface Payments {
   readonly gateways: Gateways

@@ -2,10 +2,10 @@
  * Every endpoint of the API and its access rule. The routes take their access from here; the
  * documentation is generated from it.
  */
+import type { RouteAccess } from '../../identity/access.ts'
+import { FILES_PATH } from '../../reports/job.ts'
 import { pathsOf } from '../actions/action.ts'
 import { ACTIONS } from '../actions/table.ts'
-import type { RouteAccess } from '../auth/access.ts'
-import { FILES_PATH } from '../reports/job.ts'
 
 export interface Endpoint {
   readonly method: 'GET' | 'POST'

@@ -1,8 +1,8 @@
 /** The actions that a caller may do, by the rules of the operator or the usual roles. */
+import { DEFINITIONS } from '../../entities/definitions/collections.ts'
+import { ADMIN, type Caller, mayDo } from '../../identity/caller.ts'
+import { type PermissionRules, rolesFor } from '../../identity/permission-rules.ts'
 import { ACTIONS } from '../actions/table.ts'
-import { ADMIN, type Caller, mayDo } from '../auth/caller.ts'
-import { DEFINITIONS } from '../entities/definitions/collections.ts'
-import { type PermissionRules, rolesFor } from './rules.ts'
 
 export interface GrantedAction {
   readonly permitted: boolean

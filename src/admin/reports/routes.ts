@@ -1,15 +1,15 @@
 /** The files of reports: signed addresses that need no login. */
 import type { FastifyInstance } from 'fastify'
 import { ObjectId } from '../../catalog/collections.ts'
+import { readJob } from '../../jobs/jobs.ts'
+import { type FileRequest, fileOf } from '../../reports/job.ts'
+import type { ReportParts } from '../../reports/parts.ts'
+import { MEDIA_TYPES } from '../../reports/texts.ts'
+import { ActionError, RequestError } from '../../requests/errors.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import type { Logger } from '../../runtime/log.ts'
 import { actionErrorHandler } from '../actions/errors.ts'
-import { ActionError, RequestError } from '../entities/errors.ts'
-import { readJob } from '../jobs/jobs.ts'
 import { REPORT_ENDPOINTS } from '../permissions/endpoints.ts'
-import { type FileRequest, fileOf } from './job.ts'
-import type { ReportParts } from './parts.ts'
-import { MEDIA_TYPES } from './texts.ts'
 
 /** Seconds after which a client asks again for a file that is being written. */
 const RETRY_SECONDS = 5

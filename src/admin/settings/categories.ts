@@ -1,6 +1,7 @@
 /** Table of setting categories: what may be stored, who may read it, and what is hidden. */
 import { Type } from '@sinclair/typebox'
 import { Value } from '@sinclair/typebox/value'
+import { NOT_DELETED } from '../../catalog/revisions/validity.ts'
 import { BillsSchema } from '../../catalog/settings/bill-settings.ts'
 import { BillrunSchema } from '../../catalog/settings/billrun-settings.ts'
 import {
@@ -17,7 +18,6 @@ import { storedDefaultTax, taxationOf } from '../../catalog/settings/taxation-se
 import type { Config } from '../../config/schema.ts'
 import { isEmail } from '../../domain/email.ts'
 import { FieldError, isObject } from '../../domain/fields.ts'
-import { NOT_DELETED } from '../entities/rules/lookups.ts'
 import type { Categories, Category, FixedCategory, VerifyContext } from './category.ts'
 import { customerCategory } from './customer-category.ts'
 import { eventsCategory } from './events-category.ts'

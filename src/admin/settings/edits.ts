@@ -1,7 +1,7 @@
 /** Edits of a category's stored value: pure, and repeated after a concurrent write. */
 import { isEmpty, isObject } from '../../domain/fields.ts'
-import { EntityRuleError, TargetError } from '../entities/errors.ts'
-import { refusedValue } from '../entities/requests/json-limits.ts'
+import { EntityRuleError, TargetError } from '../../requests/errors.ts'
+import { refusedValue } from '../../requests/json-limits.ts'
 import type { Category } from './category.ts'
 import { valueAt, withoutValueAt, withValueAt } from './paths.ts'
 

@@ -6,9 +6,9 @@ import {
   type FieldSettings,
 } from '../../catalog/settings/stored-config.ts'
 import { entriesAt, FieldError } from '../../domain/fields.ts'
-import { DEFINITIONS } from '../entities/definitions/collections.ts'
-import type { CollectionDefinition } from '../entities/definitions/definition.ts'
-import { fieldsOf } from '../entities/fields/configured.ts'
+import { DEFINITIONS } from '../../entities/definitions/collections.ts'
+import type { CollectionDefinition } from '../../entities/definitions/definition.ts'
+import { fieldsOf } from '../../entities/fields/configured.ts'
 import type { Category } from './category.ts'
 import { valueAt, withValueAt } from './paths.ts'
 

@@ -3,9 +3,9 @@
  * Arguments are not modified.
  */
 import { isObject } from '../../domain/fields.ts'
-import { EntityRuleError } from '../entities/errors.ts'
-import { badFieldName } from '../entities/requests/names.ts'
-import { truncatedName } from '../entities/requests/problems.ts'
+import { EntityRuleError } from '../../requests/errors.ts'
+import { badFieldName } from '../../requests/names.ts'
+import { truncatedName } from '../../requests/problems.ts'
 
 /** Name fields of list members, in order of precedence. */
 const NAMES = ['name', 'key', 'field_name', 'file_type', 'event_code']

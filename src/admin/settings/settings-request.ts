@@ -1,9 +1,9 @@
 /** Parses the parameters of `/api/settings`. */
-import { EntityRuleError, RequestError } from '../entities/errors.ts'
-import { parseJson } from '../entities/requests/json-text.ts'
-import { truncatedName } from '../entities/requests/problems.ts'
-import type { RawParameters } from '../entities/requests/raw-parameters.ts'
-import { isTrialIn } from '../entities/trial.ts'
+import { isTrialIn } from '../../entities/trial.ts'
+import { EntityRuleError, RequestError } from '../../requests/errors.ts'
+import { parseJson } from '../../requests/json-text.ts'
+import { truncatedName } from '../../requests/problems.ts'
+import type { RawParameters } from '../../requests/raw-parameters.ts'
 import type { SettingAddress } from './settings.ts'
 
 export const READS = ['get', 'list', 'history'] as const

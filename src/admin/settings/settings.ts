@@ -9,7 +9,7 @@ import {
 import { readCategory } from '../../catalog/settings/stored-config.ts'
 import { nearest } from '../../config/nearest.ts'
 import { FieldError } from '../../domain/fields.ts'
-import { EntityRuleError, TargetError } from '../entities/errors.ts'
+import { EntityRuleError, TargetError } from '../../requests/errors.ts'
 import type { Categories, Category, FixedCategory } from './category.ts'
 import { type ReadSetting, type SettingsDeps, writeChange } from './change.ts'
 import { editOf, nameInData, restoreEdit } from './edits.ts'

@@ -3,6 +3,9 @@ import type { IndexDescription } from 'mongodb'
 /** States of prepaid cards, as they are stored. */
 export type CardStatus = 'Idle' | 'Shipped' | 'Active' | 'Used' | 'Expired' | 'Stolen' | 'Cancelled'
 
+/** States of cards that can still be redeemed, now or after their activation. */
+export const USABLE_CARDS: readonly CardStatus[] = ['Idle', 'Shipped', 'Active']
+
 /** The subscriber or account that has redeemed a card. */
 export interface CardClaim {
   aid: number

@@ -1,4 +1,4 @@
-/** Long-running jobs, which resume after an interruption and report progress (admin/jobs). */
+/** Long-running jobs, which resume after an interruption and report progress (jobs). */
 import type { IndexDescription, ObjectId } from 'mongodb'
 import type { ProcessIdentity } from '../../runtime/process-identity.ts'
 import type { Actor } from '../actor.ts'

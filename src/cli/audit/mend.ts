@@ -1,12 +1,12 @@
 /** Explains and mends accounts whose audit failed. */
 import { createHash } from 'node:crypto'
-import { performAudited } from '../../admin/balances/operation-audit.ts'
 import type { MendAudit } from '../../admin/follow-ups.ts'
 import type { MoneyFormat } from '../../billing/currency.ts'
 import { operationLineOf } from '../../catalog/records/recorded-values.ts'
 import type { OperationLine } from '../../domain/line.ts'
 import { type AccountMend, mendAccount } from '../../ledger/mend.ts'
 import { operationStamp } from '../../ledger/operations.ts'
+import { performAudited } from '../../prepaid/balances/operation-audit.ts'
 import { operator } from '../operator.ts'
 import type { AuditStores } from './account.ts'
 import type { FoundAccount } from './accounts.ts'

@@ -4,11 +4,11 @@
  * the order of subscribers: the first marks values that several subscribers may have in a hash
  * table of fixed size, the second compares the marked values exactly.
  */
-import { overlap, type RevisionSpan, spanOf } from '../../admin/entities/timeline/spans.ts'
 import type { Catalog } from '../../catalog/connection.ts'
 import { identifiersIn } from '../../catalog/entities/identifiers.ts'
 import type { Fields } from '../../domain/fields.ts'
 import { type Numbering, readNumber } from '../../domain/numbering.ts'
+import { overlap, type RevisionSpan, spanOf } from '../../entities/timeline/spans.ts'
 import type { Problems } from './problem.ts'
 
 interface IdentifierSpan extends RevisionSpan {

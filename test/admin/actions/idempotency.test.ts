@@ -4,7 +4,7 @@ import { afterEach, describe, expect, it } from 'vitest'
 import { moneyAction } from '../../../src/admin/actions/action.ts'
 import { sameSpelling } from '../../../src/admin/actions/money-calls.ts'
 import { param } from '../../../src/admin/actions/parameters.ts'
-import { ActionError } from '../../../src/admin/entities/errors.ts'
+import { ActionError } from '../../../src/requests/errors.ts'
 import { NOW_MS, useActionServer } from '../../support/admin/actions/action-server.ts'
 
 /** Runs of the action, and what holds them up. */

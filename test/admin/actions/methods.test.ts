@@ -8,13 +8,13 @@ import {
   readsOnly,
 } from '../../../src/admin/actions/routes.ts'
 import { ACTIONS } from '../../../src/admin/actions/table.ts'
-import type { EntityApi } from '../../../src/admin/entities/api.ts'
-import { DEFINITIONS } from '../../../src/admin/entities/definitions/collections.ts'
-import { type AdmitCall, addEntityApi } from '../../../src/admin/entities/routes.ts'
+import { type AdmitCall, addEntityApi } from '../../../src/admin/http/entity-routes.ts'
 import { CatalogUnavailableError } from '../../../src/catalog/errors.ts'
+import type { EntityApi } from '../../../src/entities/api.ts'
+import { DEFINITIONS } from '../../../src/entities/definitions/collections.ts'
 import { StoreDownError } from '../../../src/store/redis.ts'
 import { bareServer } from '../../support/admin/bare.ts'
-import { DOCUMENT } from '../../support/admin/entities/openapi/answer-check.ts'
+import { DOCUMENT } from '../../support/admin/openapi/answer-check.ts'
 
 const ROWS = [
   ['GET', '/api'],

@@ -4,7 +4,7 @@ import { pathsOf } from '../../../src/admin/actions/action.ts'
 import { ACTIONS } from '../../../src/admin/actions/table.ts'
 import { PAYMENT_ENDPOINTS } from '../../../src/admin/permissions/endpoints.ts'
 import type { Schema } from '../../../src/catalog/entities/json-schema.ts'
-import { createAnswerCheck, DOCUMENT } from '../../support/admin/entities/openapi/answer-check.ts'
+import { createAnswerCheck, DOCUMENT } from '../../support/admin/openapi/answer-check.ts'
 
 const check = createAnswerCheck(DOCUMENT)
 

@@ -1,6 +1,6 @@
 import { expect, it, vi } from 'vitest'
 import { cards } from '../../../src/admin/actions/cards.ts'
-import { type CardGuesses, NoCardError } from '../../../src/admin/cards/guesses.ts'
+import { type CardGuesses, NoCardError } from '../../../src/prepaid/cards/guesses.ts'
 import { useActionServer } from '../../support/admin/actions/action-server.ts'
 import { insertEntity } from '../../support/catalog/store.ts'
 

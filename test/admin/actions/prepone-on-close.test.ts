@@ -1,7 +1,7 @@
 /** Installments become due when a subscriber is closed, if configured. */
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { ObjectId } from '../../../src/catalog/collections.ts'
-import { type ClosedAdmin, startClosedAdmin } from '../../support/admin/auth/closed-admin.ts'
+import { type ClosedAdmin, startClosedAdmin } from '../../support/identity/closed-admin.ts'
 
 let closed: ClosedAdmin
 let cookie = ''

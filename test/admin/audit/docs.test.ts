@@ -1,8 +1,8 @@
 /** docs/AUDIT.md: its example is the answer of the node. */
 import { readFileSync } from 'node:fs'
 import { expect, it } from 'vitest'
-import { idOf, useApiServer } from '../../support/admin/entities/api/api-server.ts'
-import { make } from '../../support/admin/entities/api/creators.ts'
+import { idOf, useApiServer } from '../../support/entities/api/api-server.ts'
+import { make } from '../../support/entities/api/creators.ts'
 
 const text = readFileSync(new URL('../../../docs/AUDIT.md', import.meta.url), 'utf8')
 

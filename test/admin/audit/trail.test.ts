@@ -7,14 +7,14 @@ import {
   idOf,
   stored,
   useApiServer,
-} from '../../support/admin/entities/api/api-server.ts'
+} from '../../support/entities/api/api-server.ts'
 import {
   BEGIN,
   make,
   makeAny,
   makePrepaidGroup,
   makeSubscriber,
-} from '../../support/admin/entities/api/creators.ts'
+} from '../../support/entities/api/creators.ts'
 
 const world = useApiServer()
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { LoginServer } from '../../support/admin/auth/login-server.ts'
+import type { LoginServer } from '../../support/identity/login-server.ts'
 import {
   addUser,
   cookieOf,
@@ -10,7 +10,7 @@ import {
   USER,
   useAuth,
   who,
-} from '../../support/admin/auth/login-server.ts'
+} from '../../support/identity/login-server.ts'
 
 const auth = useAuth()
 const TLS = { 'x-forwarded-proto': 'https' }

@@ -1,7 +1,7 @@
 /** Permissions for moving the clock, and logins that a move must keep. */
 import { beforeAll, describe, expect, it } from 'vitest'
-import { PASSWORDS } from '../../../src/admin/auth/passwords.ts'
 import { ObjectId } from '../../../src/catalog/collections.ts'
+import { PASSWORDS } from '../../../src/identity/passwords.ts'
 import { START_MS, useClockServer } from '../../support/admin/clock-server.ts'
 
 const DAY_MS = 86_400_000

@@ -1,9 +1,9 @@
 /** `/api/clock` of a test clock: the time moves forward, and everything due between runs. */
 import { beforeAll, describe, expect, it } from 'vitest'
-import { beginJob, type ClaimedJob, claimJob, jobsDue } from '../../../src/admin/jobs/jobs.ts'
 import { LiveGatewayError } from '../../../src/admin/start.ts'
 import { ObjectId } from '../../../src/catalog/collections.ts'
 import { advanceClock } from '../../../src/catalog/installation-clock.ts'
+import { beginJob, type ClaimedJob, claimJob, jobsDue } from '../../../src/jobs/jobs.ts'
 import { streamBacklog } from '../../../src/ledger/streams.ts'
 import { offsetMs, raiseOffset } from '../../../src/runtime/clock.ts'
 import { START_MS, useClockServer } from '../../support/admin/clock-server.ts'

@@ -1,15 +1,15 @@
 /** `/api/live` and its history: answers, streams and their ends, on a real admin. */
 import { afterEach, beforeAll, describe, expect, it } from 'vitest'
-import { refusalOf } from '../../../src/admin/console/web/api/errors.ts'
+import { refusalOf } from '../../../packages/console/src/api/errors.ts'
 import { createMetrics } from '../../../src/runtime/metrics.ts'
 import { publishSnapshot } from '../../../src/store/metrics-exchange.ts'
-import { startClosedAdmin } from '../../support/admin/auth/closed-admin.ts'
+import { openViewer, type Viewer } from '../../support/admin/live/viewer.ts'
 import {
   createAnswerCheck,
   DOCUMENT,
   documentedBody,
-} from '../../support/admin/entities/openapi/answer-check.ts'
-import { openViewer, type Viewer } from '../../support/admin/live/viewer.ts'
+} from '../../support/admin/openapi/answer-check.ts'
+import { startClosedAdmin } from '../../support/identity/closed-admin.ts'
 import { useOpened } from '../../support/opened.ts'
 
 const PASSWORD = 'a good password'

@@ -2,7 +2,7 @@
 import fc from 'fast-check'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { signatureOf, signedText } from '../../../src/catalog/signature/signed-text.ts'
-import { startClosedAdmin } from '../../support/admin/auth/closed-admin.ts'
+import { startClosedAdmin } from '../../support/identity/closed-admin.ts'
 import { useOpened } from '../../support/opened.ts'
 
 const BOSS = 'boss@example.org'

@@ -1,8 +1,6 @@
 /** Every endpoint with every role, and without credentials. */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { beforeAll, describe, expect, it } from 'vitest'
-import type { RouteAccess } from '../../../src/admin/auth/access.ts'
-import { DEFINITIONS } from '../../../src/admin/entities/definitions/collections.ts'
 import {
   ACTION_ENDPOINTS,
   AUTH_ENDPOINTS,
@@ -13,8 +11,10 @@ import {
   REPORT_ENDPOINTS,
   SETTINGS_ENDPOINTS,
 } from '../../../src/admin/permissions/endpoints.ts'
-import { startClosedAdmin } from '../../support/admin/auth/closed-admin.ts'
+import { DEFINITIONS } from '../../../src/entities/definitions/collections.ts'
+import type { RouteAccess } from '../../../src/identity/access.ts'
 import { withPermissions } from '../../support/admin/permissions/page.ts'
+import { startClosedAdmin } from '../../support/identity/closed-admin.ts'
 import { useOpened } from '../../support/opened.ts'
 
 const LEVELS = ['read', 'write', 'reports', 'admin'] as const

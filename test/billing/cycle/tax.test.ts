@@ -8,9 +8,9 @@ import { Exact } from '../../../src/catalog/records/exact-amount.ts'
 import { taxationOf as taxationSettings } from '../../../src/catalog/settings/taxation-settings.ts'
 import type { Fields } from '../../../src/domain/fields.ts'
 import { compileTaxMapping, createTaxMapping } from '../../../src/rating/tax-mapping.ts'
-import { documentOf } from '../../support/admin/entities/rules/context.ts'
 import { adjust, chargeOf, cycleOf, taxationOf, taxed } from '../../support/billing/cycle.ts'
 import { propertyRuns } from '../../support/domain/property-runs.ts'
+import { documentOf } from '../../support/entities/rules/context.ts'
 
 const cycle = cycleOf('202606')
 const charge = (entity: Fields, amount: number | string = 10) =>

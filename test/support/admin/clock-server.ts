@@ -13,7 +13,7 @@ import {
 import { createMetrics } from '../../../src/runtime/metrics.ts'
 import { postJson } from '../post-json.ts'
 import { silent, startTestStores, type TestStores } from '../recorder/accounts.ts'
-import { documentedBody } from './entities/openapi/answer-check.ts'
+import { documentedBody } from './openapi/answer-check.ts'
 
 export interface ClockAnswer {
   http: number

@@ -22,7 +22,7 @@ import { compileTax } from '../../../src/catalog/compile/tax.ts'
 import { Exact } from '../../../src/catalog/records/exact-amount.ts'
 import type { Fields } from '../../../src/domain/fields.ts'
 import { FOREVER_MS, parseInstant } from '../../../src/domain/time.ts'
-import { documentOf } from '../admin/entities/rules/context.ts'
+import { documentOf } from '../entities/rules/context.ts'
 
 export function atMs(text: string, zone = 'UTC'): number {
   const ms = parseInstant(text, zone)

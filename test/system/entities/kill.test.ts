@@ -1,5 +1,5 @@
 /** `kill -9` of the admin process while clients write over the entity API. */
-// covers: src/admin/entities/ packages/embedded-mongo/src/
+// covers: src/entities/ packages/embedded-mongo/src/
 import { setTimeout as pause } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Catalog } from '../../../src/catalog/connection.ts'

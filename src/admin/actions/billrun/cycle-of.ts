@@ -1,5 +1,5 @@
-import type { CycleParts } from '../../cycle/cycle.ts'
-import { RequestError } from '../../entities/errors.ts'
+import type { CycleParts } from '../../../jobs/cycle/cycle.ts'
+import { RequestError } from '../../../requests/errors.ts'
 import type { ActionCall } from '../action.ts'
 
 /** The parts of runs. Throws `RequestError` on a server without them. */

@@ -22,7 +22,7 @@ import {
 } from '../../../catalog/entities/json-schema.ts'
 import { isCycleKey } from '../../../domain/cycle.ts'
 import { localTime } from '../../../domain/time.ts'
-import { ActionError } from '../../entities/errors.ts'
+import { ActionError } from '../../../requests/errors.ts'
 import { type ActionCall, action } from '../action.ts'
 import { param } from '../parameters.ts'
 import { INVOICING_DAY, namedCycle, readSettings, STAMP, stateOf } from './parameters.ts'

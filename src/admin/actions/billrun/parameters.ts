@@ -5,7 +5,7 @@ import { type CycleState, readCycleState } from '../../../billing/run/status.ts'
 import { BILLRUN, type BillrunSettings } from '../../../catalog/settings/billrun-settings.ts'
 import { readCategory } from '../../../catalog/settings/stored-config.ts'
 import { isCycleKey } from '../../../domain/cycle.ts'
-import { ActionError } from '../../entities/errors.ts'
+import { ActionError } from '../../../requests/errors.ts'
 import type { ActionCall } from '../action.ts'
 import { param } from '../parameters.ts'
 

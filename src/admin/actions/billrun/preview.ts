@@ -16,9 +16,10 @@ import {
 } from '../../../billing/run/preview-report.ts'
 import { anyValue, integer, listOf, object, text } from '../../../catalog/entities/json-schema.ts'
 import { FieldError, isObject, isUnset } from '../../../domain/fields.ts'
-import { ActionError } from '../../entities/errors.ts'
+import { amountOf } from '../../../requests/cast-value.ts'
+import { ActionError } from '../../../requests/errors.ts'
 import { type ActionCall, action } from '../action.ts'
-import { amountOf, param } from '../parameters.ts'
+import { param } from '../parameters.ts'
 import { cycleOf } from './cycle-of.ts'
 import { INVOICING_DAY, namedCycle, STAMP, stateOf } from './parameters.ts'
 

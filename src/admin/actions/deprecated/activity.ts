@@ -2,9 +2,9 @@
 import { Type } from '@sinclair/typebox'
 import { anyValue, listOf, mapOf } from '../../../catalog/entities/json-schema.ts'
 import { type Fields, isUnset } from '../../../domain/fields.ts'
-import { ActionError } from '../../entities/errors.ts'
-import { integerOf } from '../../entities/requests/cast-value.ts'
-import { dateText } from '../../entities/views.ts'
+import { dateText } from '../../../entities/views.ts'
+import { integerOf } from '../../../requests/cast-value.ts'
+import { ActionError } from '../../../requests/errors.ts'
 import { type ActionCall, action } from '../action.ts'
 import { param } from '../parameters.ts'
 

@@ -1,13 +1,12 @@
 /** Method `update` of `balances`: a recharge, by `balances/update` of the entity API. */
 import type { Catalog } from '../../../catalog/connection.ts'
 import { type Fields, isEmpty, isObject } from '../../../domain/fields.ts'
+import { locateBalance } from '../../../prepaid/balances/live.ts'
 import { endOf } from '../../../rating/periods.ts'
-import { locateBalance } from '../../balances/live.ts'
-import { ActionError } from '../../entities/errors.ts'
-import { integerOf } from '../../entities/requests/cast-value.ts'
-import { DATES, dateOf } from '../../entities/requests/instant.ts'
+import { amountOf, integerOf } from '../../../requests/cast-value.ts'
+import { ActionError } from '../../../requests/errors.ts'
+import { DATES, dateOf } from '../../../requests/instant.ts'
 import type { ActionAnswer, ActionCall } from '../action.ts'
-import { amountOf } from '../parameters.ts'
 import { accountOf, subscriberIn } from './balance-query.ts'
 import { callEntity, idTextOf, withTextDates } from './entity-calls.ts'
 

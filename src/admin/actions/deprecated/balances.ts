@@ -1,7 +1,7 @@
 /** `balances`: query and recharge balances. */
 import { Type } from '@sinclair/typebox'
 import { anyValue, listOf, mapOf } from '../../../catalog/entities/json-schema.ts'
-import type { RawParameters } from '../../entities/requests/raw-parameters.ts'
+import type { RawParameters } from '../../../requests/raw-parameters.ts'
 import { action, type EntityAction } from '../action.ts'
 import { param } from '../parameters.ts'
 import { queryBalances } from './balance-query.ts'

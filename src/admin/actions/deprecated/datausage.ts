@@ -3,10 +3,10 @@ import { Type } from '@sinclair/typebox'
 import { Decimal } from 'decimal.js'
 import { anyValue, integer } from '../../../catalog/entities/json-schema.ts'
 import { isCycleKey } from '../../../domain/cycle.ts'
-import { ActionError } from '../../entities/errors.ts'
-import { integerOf } from '../../entities/requests/cast-value.ts'
+import { amountOf, integerOf } from '../../../requests/cast-value.ts'
+import { ActionError } from '../../../requests/errors.ts'
 import { type ActionCall, action } from '../action.ts'
-import { amountOf, param } from '../parameters.ts'
+import { param } from '../parameters.ts'
 
 const SUBSCRIBERS_MAX = 50_000
 const MEGABYTE = 1024 * 1024

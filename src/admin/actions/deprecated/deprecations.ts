@@ -1,5 +1,5 @@
 /** The deprecated calls of the action API, and their successors. */
-import type { RawParameters } from '../../entities/requests/raw-parameters.ts'
+import type { RawParameters } from '../../../requests/raw-parameters.ts'
 import { type Action, pathsOf } from '../action.ts'
 
 export interface Deprecation {

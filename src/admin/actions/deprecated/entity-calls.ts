@@ -2,12 +2,12 @@
 import { ObjectId } from '../../../catalog/collections.ts'
 import type { ActionName } from '../../../catalog/entities/api.ts'
 import { type Fields, isObject } from '../../../domain/fields.ts'
-import { findDocuments, findRevision, NOT_DELETED } from '../../entities/actions/revisions.ts'
-import { answerCall, resolveAction } from '../../entities/api.ts'
-import { DEFINITIONS } from '../../entities/definitions/collections.ts'
-import { ActionError } from '../../entities/errors.ts'
-import { secUsecInstant } from '../../entities/requests/instant.ts'
-import { dateText, readView } from '../../entities/views.ts'
+import { findDocuments, findRevision, NOT_DELETED } from '../../../entities/actions/revisions.ts'
+import { answerCall, resolveAction } from '../../../entities/api.ts'
+import { DEFINITIONS } from '../../../entities/definitions/collections.ts'
+import { dateText, readView } from '../../../entities/views.ts'
+import { ActionError } from '../../../requests/errors.ts'
+import { secUsecInstant } from '../../../requests/instant.ts'
 import type { ActionCall } from '../action.ts'
 
 /** Answer of a write of the entity API. */

@@ -1,7 +1,7 @@
 /** `remove`: deletes credit lines by their stamps. */
 import { Type } from '@sinclair/typebox'
 import { cycleAt } from '../../../domain/cycle.ts'
-import { ApiError } from '../../entities/errors.ts'
+import { ApiError } from '../../../requests/errors.ts'
 import { type ActionCall, action } from '../action.ts'
 import { param } from '../parameters.ts'
 import { callEntity } from './entity-calls.ts'

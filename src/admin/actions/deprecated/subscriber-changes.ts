@@ -1,8 +1,8 @@
 /** Methods `update` and `delete` of `subscribers`. */
 import { type Fields, isEmpty, isObject } from '../../../domain/fields.ts'
-import { findBalances } from '../../balances/find.ts'
-import { ActionError } from '../../entities/errors.ts'
-import { integerOf } from '../../entities/requests/cast-value.ts'
+import { findBalances } from '../../../prepaid/balances/find.ts'
+import { integerOf } from '../../../requests/cast-value.ts'
+import { ActionError } from '../../../requests/errors.ts'
 import type { ActionAnswer, ActionCall } from '../action.ts'
 import {
   callEntity,

@@ -1,8 +1,8 @@
 /** `subscribers`: query, change and close subscribers, by the entity API. */
 import { Type } from '@sinclair/typebox'
 import { anyValue, listOf, text } from '../../../catalog/entities/json-schema.ts'
-import { booleanOf } from '../../entities/requests/cast-value.ts'
-import type { RawParameters } from '../../entities/requests/raw-parameters.ts'
+import { booleanOf } from '../../../requests/cast-value.ts'
+import type { RawParameters } from '../../../requests/raw-parameters.ts'
 import { action, type EntityAction } from '../action.ts'
 import { param } from '../parameters.ts'
 import { methodOf } from './entity-calls.ts'

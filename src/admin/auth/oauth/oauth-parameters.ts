@@ -1,31 +1,13 @@
-/** Parameters of a request to the token or revocation endpoint, before authentication. */
+/** Reads the parameters of a request to the token or revocation endpoint. */
 import type { FastifyRequest } from 'fastify'
-import { bodyParameters, queryParameters } from '../../entities/requests/body.ts'
-import type { RawParameters } from '../../entities/requests/raw-parameters.ts'
-import { OAuthError } from './errors.ts'
-
-export interface OAuthParameters {
-  /** Empty if missing. */
-  readonly clientId: string
-  readonly clientSecret: string
-  /** Returns a parameter of the body; null if missing or empty. */
-  readonly text: (name: ParameterName) => string | null
-  readonly address: string
-}
-
-const PARAMETERS = [
-  'grant_type',
-  'client_id',
-  'client_secret',
-  'scope',
-  'username',
-  'password',
-  'totp',
-  'refresh_token',
-  'token',
-] as const
-
-type ParameterName = (typeof PARAMETERS)[number]
+import { OAuthError } from '../../../identity/oauth/errors.ts'
+import {
+  OAUTH_PARAMETERS,
+  type OAuthParameter,
+  type OAuthParameters,
+} from '../../../identity/oauth/parameters.ts'
+import type { RawParameters } from '../../../requests/raw-parameters.ts'
+import { bodyParameters, queryParameters } from '../../http/body.ts'
 
 const LENGTH_MAX = 1024
 
@@ -37,14 +19,14 @@ export function readOAuthParameters(request: FastifyRequest): OAuthParameters {
   if (request.isMultipart()) throw invalid('The parameters must come in a form or in JSON')
   refuseQuery(request.url)
   const body = bodyParameters(request)
-  const texts = new Map(PARAMETERS.map((name) => [name, textOf(body, name)]))
-  const text = (name: ParameterName) => texts.get(name) ?? null
+  const texts = new Map(OAUTH_PARAMETERS.map((name) => [name, textOf(body, name)]))
+  const text = (name: OAuthParameter) => texts.get(name) ?? null
   return { ...credentialsOf(request.headers.authorization, text), text, address: request.ip }
 }
 
 function refuseQuery(url: string): void {
   const values = queryParameters(url)
-  const given = PARAMETERS.find((name) => values.has(name))
+  const given = OAUTH_PARAMETERS.find((name) => values.has(name))
   if (given !== undefined) throw invalid(`${given} must come in the body, not in the address`)
 }
 

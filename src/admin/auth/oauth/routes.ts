@@ -2,18 +2,24 @@
 import OAuth2Server from '@node-oauth/oauth2-server'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { SECURITY, type SecuritySettings } from '../../../catalog/settings/security-settings.ts'
+import { countRequest } from '../../../identity/oauth/attempts.ts'
+import { recordRefused, recordRevoked } from '../../../identity/oauth/audit.ts'
+import { authenticateClient } from '../../../identity/oauth/client-check.ts'
+import {
+  challenged,
+  OAuthError,
+  oauthErrorOf,
+  SERVER_ERROR,
+} from '../../../identity/oauth/errors.ts'
+import { tokenModel } from '../../../identity/oauth/model.ts'
+import type { OAuthDeps } from '../../../identity/oauth/oauth-deps.ts'
+import type { OAuthParameters } from '../../../identity/oauth/parameters.ts'
+import type { TokenRequest } from '../../../identity/oauth/token-request.ts'
+import { createRefusalAudit, HOUR_MS } from '../../../identity/refusal-audit.ts'
+import { LOGIN_BODY_BYTES_MAX } from '../../../requests/json-limits.ts'
 import type { TokenKind } from '../../../store/tokens.ts'
-import { registerBodies } from '../../entities/requests/body.ts'
-import { LOGIN_BODY_BYTES_MAX } from '../../entities/requests/json-limits.ts'
-import { createRefusalAudit, HOUR_MS } from '../refusal-audit.ts'
-import { countRequest } from './attempts.ts'
-import { recordRefused, recordRevoked } from './audit.ts'
-import { authenticateClient } from './client-check.ts'
-import { challenged, OAuthError, oauthErrorOf, SERVER_ERROR } from './errors.ts'
-import { tokenModel } from './model.ts'
-import type { OAuthDeps } from './oauth-deps.ts'
-import { type OAuthParameters, readOAuthParameters } from './oauth-parameters.ts'
-import type { TokenRequest } from './token-request.ts'
+import { registerBodies } from '../../http/body.ts'
+import { readOAuthParameters } from './oauth-parameters.ts'
 
 const PATHS = ['/oauth2/token', '/oauth2/revoke'] as const
 const PLACEHOLDER = 'given'

@@ -8,13 +8,18 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Actor } from '../../../catalog/actor.ts'
 import type { AuditEntry } from '../../../catalog/audit/audit.ts'
 import type { SamlSettings } from '../../../catalog/settings/auth-schema.ts'
-import { errorHandler } from '../../entities/answer.ts'
-import type { AuthDeps } from '../auth-deps.ts'
-import { createRefusalAudit, HOUR_MS } from '../refusal-audit.ts'
-import type { LoginSessions, SessionUser } from '../sessions.ts'
-import { createSaml, REQUEST_MS, type Saml, type SamlLogin } from './saml.ts'
-import { metadataOf } from './saml-provider.ts'
-import { SamlRefusedError } from './saml-refused.ts'
+import type { AuthDeps } from '../../../identity/auth-deps.ts'
+import {
+  createSaml,
+  REQUEST_MS,
+  type Saml,
+  type SamlLogin,
+} from '../../../identity/protocols/saml.ts'
+import { metadataOf } from '../../../identity/protocols/saml-provider.ts'
+import { SamlRefusedError } from '../../../identity/protocols/saml-refused.ts'
+import { createRefusalAudit, HOUR_MS } from '../../../identity/refusal-audit.ts'
+import type { LoginSessions, SessionUser } from '../../../identity/sessions.ts'
+import { errorHandler } from '../../http/answer.ts'
 
 export type SamlDeps = Pick<AuthDeps, 'keys' | 'settings' | 'audit' | 'clock' | 'log'>
 

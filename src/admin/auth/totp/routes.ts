@@ -1,18 +1,18 @@
 /** `/auth/totp`: users manage their second factor; an administrator can reset it. */
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { SECURITY } from '../../../catalog/settings/security-settings.ts'
-import { dateText } from '../../entities/views.ts'
-import { ADMIN, actorOf as actorOfCaller, mayDo } from '../caller.ts'
+import { dateText } from '../../../entities/views.ts'
+import { ADMIN, actorOf as actorOfCaller, mayDo } from '../../../identity/caller.ts'
+import { accountOf, countedAttempt } from '../../../identity/login.ts'
+import { actorOf, auditLogin } from '../../../identity/login-audit.ts'
+import { totpIn, usernameIn } from '../../../identity/login-fields.ts'
+import { AuthRefusal } from '../../../identity/refusal.ts'
+import type { LoggedIn } from '../../../identity/session-check.ts'
+import { enrolmentUri } from '../../../identity/totp/codes.ts'
+import { WRONG_CODE } from '../../../identity/totp/second-step.ts'
 import { sessionCookieOf, setSessionCookie } from '../cookies.ts'
-import { accountOf, countedAttempt } from '../login.ts'
-import { actorOf, auditLogin } from '../login-audit.ts'
-import { totpIn, usernameIn } from '../login-fields.ts'
-import { AuthRefusal } from '../refusal.ts'
 import type { LoginRoute, RouteDeps } from '../route-deps.ts'
 import { bodyOf, sourceOf, success } from '../session-answers.ts'
-import type { LoggedIn } from '../session-check.ts'
-import { enrolmentUri } from './codes.ts'
-import { WRONG_CODE } from './second-step.ts'
 
 /** Paths below `/auth`. */
 export const TOTP_ROUTES: readonly LoginRoute[] = [

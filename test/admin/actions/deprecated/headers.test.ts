@@ -8,7 +8,7 @@ import {
   addDeprecatedTenant,
   useDeprecated,
 } from '../../../support/admin/actions/deprecated-tenant.ts'
-import { DOCUMENT } from '../../../support/admin/entities/openapi/answer-check.ts'
+import { DOCUMENT } from '../../../support/admin/openapi/answer-check.ts'
 
 const api = useDeprecated()
 beforeAll(() => addDeprecatedTenant(api.catalog()))

@@ -8,12 +8,8 @@ import {
   type AdmitAction,
   addActionRoutes,
 } from '../../../../src/admin/actions/routes.ts'
-import { ADMIN, type Caller, mayDo } from '../../../../src/admin/auth/caller.ts'
-import { createCycle } from '../../../../src/admin/cycle/cycle.ts'
-import { NotAllowedError, NotLoggedInError } from '../../../../src/admin/entities/errors.ts'
 import { createEntityApi } from '../../../../src/admin/entity-api.ts'
 import { createPayments } from '../../../../src/admin/payments/payments.ts'
-import { createReports } from '../../../../src/admin/reports/parts.ts'
 import { addReportRoutes } from '../../../../src/admin/reports/routes.ts'
 import { createServer } from '../../../../src/admin/server.ts'
 import { createLiveCatalogue } from '../../../../src/billing/quote/live-catalogue.ts'
@@ -24,7 +20,11 @@ import { createAudit } from '../../../../src/catalog/audit/audit.ts'
 import { type Catalog, openCatalog } from '../../../../src/catalog/connection.ts'
 import { createCurrentSettings } from '../../../../src/catalog/settings/current-settings.ts'
 import { loadConfig } from '../../../../src/config/load.ts'
+import { ADMIN, type Caller, mayDo } from '../../../../src/identity/caller.ts'
+import { createCycle } from '../../../../src/jobs/cycle/cycle.ts'
 import type { Ledger } from '../../../../src/ledger/ledger.ts'
+import { createReports } from '../../../../src/reports/parts.ts'
+import { NotAllowedError, NotLoggedInError } from '../../../../src/requests/errors.ts'
 import { createLogger, type Logger } from '../../../../src/runtime/log.ts'
 import { openRedis, waitForRedis } from '../../../../src/store/redis.ts'
 import { computeSmall, smallWorkers } from '../../billing/cycle-fixture.ts'
@@ -33,7 +33,7 @@ import { openTestLedger } from '../../ledger.ts'
 import { startTestMongo, type TestMongo } from '../../mongo.ts'
 import { LEDGER_SETTINGS } from '../../recorder/accounts.ts'
 import { startTestRedis } from '../../redis.ts'
-import { requireDocumented } from '../entities/openapi/answer-check.ts'
+import { requireDocumented } from '../openapi/answer-check.ts'
 
 export type Fields = Record<string, unknown>
 

@@ -1,10 +1,4 @@
 /** docs/ACCESS.md, "Permissions": its tables, generated from the access of the routes. */
-import type { RouteAccess } from '../../../../src/admin/auth/access.ts'
-import { ADMIN } from '../../../../src/admin/auth/caller.ts'
-import type {
-  ActionName,
-  CollectionDefinition,
-} from '../../../../src/admin/entities/definitions/definition.ts'
 import {
   ACTION_ENDPOINTS,
   AUTH_ENDPOINTS,
@@ -16,6 +10,12 @@ import {
   REPORT_ENDPOINTS,
   SETTINGS_ENDPOINTS,
 } from '../../../../src/admin/permissions/endpoints.ts'
+import type {
+  ActionName,
+  CollectionDefinition,
+} from '../../../../src/entities/definitions/definition.ts'
+import type { RouteAccess } from '../../../../src/identity/access.ts'
+import { ADMIN } from '../../../../src/identity/caller.ts'
 
 const BEGIN = '<!-- permissions -->\n'
 const END = '<!-- /permissions -->'

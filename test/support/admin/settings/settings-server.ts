@@ -1,9 +1,7 @@
 /** `/api/settings` on a separate server, where the caller is set by a header. */
 import type { FastifyInstance } from 'fastify'
 import { afterAll, afterEach, beforeAll, expect } from 'vitest'
-import { type Caller, mayDo } from '../../../../src/admin/auth/caller.ts'
-import { NotAllowedError, NotLoggedInError } from '../../../../src/admin/entities/errors.ts'
-import { settingSchemaName } from '../../../../src/admin/entities/openapi/settings-docs.ts'
+import { settingSchemaName } from '../../../../src/admin/openapi/settings-docs.ts'
 import { createServer } from '../../../../src/admin/server.ts'
 import { createCategories } from '../../../../src/admin/settings/categories.ts'
 import type { Category } from '../../../../src/admin/settings/category.ts'
@@ -13,11 +11,13 @@ import type { AuditDocument } from '../../../../src/catalog/audit/audit-document
 import { type Catalog, openCatalog } from '../../../../src/catalog/connection.ts'
 import { ref } from '../../../../src/catalog/entities/json-schema.ts'
 import { loadConfig } from '../../../../src/config/load.ts'
+import { type Caller, mayDo } from '../../../../src/identity/caller.ts'
+import { NotAllowedError, NotLoggedInError } from '../../../../src/requests/errors.ts'
 import { createLogger } from '../../../../src/runtime/log.ts'
 import { startTestMongo } from '../../mongo.ts'
 import { useOpened } from '../../opened.ts'
 import { postJson } from '../../post-json.ts'
-import { createAnswerCheck, DOCUMENT, requireDocumented } from '../entities/openapi/answer-check.ts'
+import { createAnswerCheck, DOCUMENT, requireDocumented } from '../openapi/answer-check.ts'
 
 const documented = createAnswerCheck(DOCUMENT)
 

@@ -1,6 +1,6 @@
 /** Set-ups of the entity API: an action is `collection/action`. */
 import { expect } from 'vitest'
-import { DEFINITIONS } from '../../../../../src/admin/entities/definitions/collections.ts'
+import { DEFINITIONS } from '../../../../../src/entities/definitions/collections.ts'
 import { eventWith, storeEvents } from '../../../catalog/events.ts'
 import {
   type ApiServer,
@@ -9,8 +9,8 @@ import {
   periods,
   stored,
   useApiServer,
-} from '../../entities/api/api-server.ts'
-import { makeAny, ORDINARY } from '../../entities/api/creators.ts'
+} from '../../../entities/api/api-server.ts'
+import { makeAny, ORDINARY } from '../../../entities/api/creators.ts'
 import type { Fields } from '../action-server.ts'
 import type { SetUp } from './set-up.ts'
 import { type CaseServer, shown, type World } from './steps.ts'

@@ -1,0 +1,181 @@
+/** Schemas of the answers of `/api/settings`. */
+import type { TSchema } from '@sinclair/typebox'
+import {
+  anyValue,
+  choice,
+  closed,
+  date,
+  either,
+  flag,
+  integer,
+  listOf,
+  ref,
+  type Schema,
+  text,
+} from '../../catalog/entities/json-schema.ts'
+import { BillsSchema } from '../../catalog/settings/bill-settings.ts'
+import { BillrunSchema } from '../../catalog/settings/billrun-settings.ts'
+import { InvoicesSchema } from '../../catalog/settings/invoice-settings.ts'
+import { LinesSchema } from '../../catalog/settings/line-settings.ts'
+import { PaymentsSchema } from '../../catalog/settings/payment-settings.ts'
+import { PermissionsSchema } from '../../catalog/settings/permission-settings.ts'
+import { SecuritySchema } from '../../catalog/settings/security-settings.ts'
+import { PlaysSchema } from '../settings/categories.ts'
+import { NOTHING, VALID } from './components.ts'
+
+/** Categories whose values are described; the others are documents of their own. */
+const DESCRIBED: Readonly<Record<string, TSchema>> = {
+  bills: BillsSchema,
+  billrun: BillrunSchema,
+  invoices: InvoicesSchema,
+  lines: LinesSchema,
+  payments: PaymentsSchema,
+  permissions: PermissionsSchema,
+  plays: PlaysSchema,
+  security: SecuritySchema,
+}
+
+/** Name of the component of a category; null if its values are not described. */
+export function settingSchemaName(category: string): string | null {
+  return Object.hasOwn(DESCRIBED, category) ? `setting.${category}` : null
+}
+
+type Described = Schema & {
+  readonly properties?: Readonly<Record<string, Described>>
+  readonly patternProperties?: Readonly<Record<string, Described>>
+  readonly items?: Described
+  readonly anyOf?: readonly Described[]
+}
+
+/**
+ * The schema of a stored value by that of writes: every member may be absent, and limits of texts
+ * and numbers are left to the writes.
+ */
+function storedSchema(schema: Described, path: string): Schema {
+  const { type, const: constant, properties, patternProperties, items, anyOf } = schema
+  const { description = `The setting \`${path}\`.` } = schema
+  const constants = anyOf?.flatMap((each) => ('const' in each ? [each['const']] : [])) ?? []
+  if (anyOf !== undefined) {
+    const isChoice = constants.length === anyOf.length
+    if (isChoice) return { type: 'string', enum: constants, description }
+    return { description, anyOf: anyOf.map((each) => storedSchema(each, path)) }
+  }
+  if (constant !== undefined) return { type, const: constant, description }
+  if (items !== undefined) return { type, description, items: storedSchema(items, path) }
+  const [others] = Object.values(patternProperties ?? {})
+  if (others !== undefined) {
+    return { type, description, additionalProperties: storedSchema(others, path) }
+  }
+  if (properties !== undefined) {
+    const members = Object.entries(properties).map(([name, member]): [string, Schema] => [
+      name,
+      storedSchema(member, `${path}.${name}`),
+    ])
+    return {
+      type,
+      description,
+      properties: Object.fromEntries(members),
+      additionalProperties: false,
+    }
+  }
+  return type === undefined ? anyValue(String(description)) : { type, description }
+}
+
+function valueSchema(category: string, schema: TSchema): Schema {
+  const stored = storedSchema(schema as Described, category)
+  const description = `Value of the category \`${category}\`.`
+  if (category !== 'billrun') return { ...stored, description }
+  const day = integer('The charging day: `rating.cycleDay`.')
+  const properties = { ...(stored['properties'] as object), charging_day: day }
+  return { ...stored, properties, description }
+}
+
+const ANSWER: Readonly<Record<string, Schema>> = {
+  status: { type: 'integer', const: 1, description: '1: success.' },
+  desc: text('Always `success`.'),
+}
+
+const answer = (
+  description: string,
+  actions: readonly string[],
+  parts: Readonly<Record<string, Schema>>,
+  optional: readonly string[] = [],
+): Schema =>
+  closed(
+    description,
+    {
+      ...ANSWER,
+      input: closed('What was asked for.', {
+        action: choice(actions, 'The action.'),
+        category: text('The category, also with a path.'),
+        path: text('The path in it.'),
+      }),
+      ...parts,
+    },
+    optional,
+  )
+
+const valueAt = (description: string): Schema =>
+  either(
+    description,
+    ...Object.keys(DESCRIBED).map((category) => ref(`setting.${category}`)),
+    anyValue('A part of a category, or the value of another one.'),
+  )
+
+/** OpenAPI components. */
+export const SETTINGS_SCHEMAS: Readonly<Record<string, Schema>> = {
+  ...Object.fromEntries(
+    Object.entries(DESCRIBED).map(([category, schema]) => [
+      `setting.${category}`,
+      valueSchema(category, schema),
+    ]),
+  ),
+  settingsAnswer: either(
+    'By the action: the categories, the versions of a category, or a setting.',
+    ref('settingsList'),
+    ref('settingsHistory'),
+    ref('settingsValue'),
+  ),
+  settingsList: answer('The categories.', ['list'], {
+    details: listOf(ref('settingsCategory'), 'All categories.'),
+  }),
+  settingsCategory: closed(
+    'A category of settings.',
+    {
+      category: text('Its name.'),
+      about: text('Its content.'),
+      settable: flag('Whether it can be changed while the node runs.'),
+      instead: text('How to change it otherwise.'),
+    },
+    ['instead'],
+  ),
+  settingsHistory: answer('The versions of a category.', ['history'], {
+    details: listOf(ref('settingsVersion'), 'Newest first: the first one is in force.'),
+  }),
+  settingsVersion: closed('A version of a category.', {
+    rev: integer('Its number.'),
+    changed: date('When it was stored.'),
+    changed_by: text('Who has stored it: `cli`, or the name of a user.'),
+    actor: either('The caller; null if only `changed_by` is known.', ref('actor'), NOTHING),
+  }),
+  actor: closed('The caller that has made a change.', {
+    by: choice(
+      ['session', 'token', 'signature', 'open', 'cli', 'node'],
+      'How it was authenticated; `cli` and `node`: this machine.',
+    ),
+    id: text('Id of the user, or name of the client; may be empty.'),
+    name: text('Name of the user or client.'),
+    address: text('Its address; empty for this machine.'),
+  }),
+  settingsValue: answer(
+    'A setting, without secrets.',
+    ['get', 'set', 'unset', 'restore'],
+    {
+      details: valueAt('The stored value at the path.'),
+      effective: valueAt('The effective value at the path, including defaults.'),
+      rev: integer('Version of the category; 0 if nothing is stored.'),
+      valid: VALID,
+    },
+    ['effective', 'valid'],
+  ),
+}

@@ -1,0 +1,32 @@
+/** Seals the secrets of the cards in the revisions of an account before they are stored. */
+
+import type { RawDocument } from '../../catalog/compile/document.ts'
+import {
+  sealedTextsIn,
+  sealGatewayFields,
+  withKeptSecrets,
+} from '../../catalog/entities/payment-gateway.ts'
+import type { Sealer } from '../../catalog/settings/sealing.ts'
+import { isEmpty } from '../../domain/fields.ts'
+import type { Draft } from '../timeline/draft.ts'
+
+const FIELD = 'payment_gateway'
+
+/** For a new account. */
+export function withSealedCards(document: RawDocument, sealer: Pick<Sealer, 'seal'>): RawDocument {
+  const sent = document[FIELD]
+  if (isEmpty(sent)) return document
+  return { ...document, [FIELD]: sealGatewayFields(sent, new Set(), sealer) }
+}
+
+export function sealCards(draft: Draft, sealer: Pick<Sealer, 'seal'>): void {
+  const before = draft.before()
+  const known = new Set(before.flatMap((revision) => sealedTextsIn(revision[FIELD])))
+  const newest = before.at(-1)?.[FIELD]
+  for (const { document, stored } of draft.changed()) {
+    const sent = document[FIELD]
+    if (isEmpty(sent)) continue
+    const kept = withKeptSecrets(sent, stored?.[FIELD] ?? newest)
+    draft.change(document, { [FIELD]: sealGatewayFields(kept, known, sealer) })
+  }
+}

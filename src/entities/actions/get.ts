@@ -1,0 +1,85 @@
+/** The action `get`: all matching revisions, one page at a time. */
+import type { Catalog, ReadLimits } from '../../catalog/connection.ts'
+import type { Fields } from '../../domain/fields.ts'
+import { type CollectionDefinition, isRecord } from '../definitions/definition.ts'
+import type { ReadRequest, ReadResult } from '../requests/entity-request.ts'
+import { documentsOf, NOT_DELETED } from './revisions.ts'
+
+export async function get(catalog: Catalog, request: ReadRequest): Promise<ReadResult> {
+  const { definition, page, size, sort, signal } = request
+  const [first] = Object.keys(sort)
+  const filter = filterOf(request, first === definition.keyField ? keyBounds(definition) : [])
+  const read = (limits: ReadLimits) =>
+    documentsOf(catalog, definition)
+      .find(filter as object, {
+        ...limits,
+        ...projectionOf(request),
+        sort: sortOf(request),
+        skip: page * size,
+        limit: size + 1,
+        allowDiskUse: true,
+      })
+      .toArray()
+  const found = await catalog.read(`read ${definition.name}`, read, { signal })
+  return { rows: found.slice(0, size), hasMore: found.length > size }
+}
+
+/**
+ * Documents that are never deleted have no `deleted` field, and a condition on it would prevent
+ * index-only reads. The fixed fields are top-level conditions because partial indexes require that.
+ * `more`: additional conditions.
+ */
+export function filterOf(
+  { definition, filter }: ReadRequest,
+  more: readonly Fields[] = [],
+): Fields {
+  const { fixed } = definition
+  const present = isRecord(definition) ? [] : [NOT_DELETED]
+  const parts = [filter, ...more, ...present].filter((part) => Object.keys(part).length > 0)
+  if (parts.length === 0) return fixed
+  const [only] = parts
+  if (parts.length === 1 && Object.keys(fixed).length === 0) return only as Fields
+  return { ...fixed, $and: parts }
+}
+
+/**
+ * Accounts are stored in the same collection as subscribers and have no `sid`, so an index on `sid`
+ * lists them first.
+ */
+export function keyBounds({ name, keyField }: CollectionDefinition): Fields[] {
+  return name === 'subscribers' ? [{ [keyField]: { $gte: 0 } }] : []
+}
+
+/**
+ * Adds a tie-breaker so that pages never overlap: `from` for revisions of one key, as in their
+ * index, and `_id` otherwise.
+ */
+export function sortOf({ sort, definition }: ReadRequest): Record<string, 1 | -1> {
+  if (definition.store === 'audit') return newestFirst(sort)
+  const [[first, direction] = ['', 1] as const, second] = Object.entries(sort)
+  if (first === definition.keyField && second === undefined) {
+    return { [first]: direction, from: direction }
+  }
+  return '_id' in sort ? { ...sort } : { ...sort, _id: 1 }
+}
+
+/** The sort order of the indexes of the audit collection. */
+function newestFirst(sort: ReadRequest['sort']): Record<string, 1 | -1> {
+  const order = Object.keys(sort).length === 0 ? { urt: -1 as const } : sort
+  const last = Object.values(order).at(-1) ?? -1
+  return '_id' in order ? { ...order } : { ...order, _id: last }
+}
+
+/** Includes the fields that `revision_info` is computed from if it is requested. */
+export function projectionOf({ project, definition }: ReadRequest): {
+  projection?: Record<string, 0 | 1>
+} {
+  if (project === null || Object.keys(project).length === 0) return {}
+  const { revision_info: wantsInfo, ...fields } = project
+  const included = Object.entries(fields)
+  const isListed = included.some(([name, on]) => on === 1 && name !== '_id')
+  if (!isListed && wantsInfo === 1 && included.length === 0) return {}
+  const needed = wantsInfo === 1 && isListed ? [definition.keyField, 'rev'] : []
+  const more = needed.map((name) => [name, 1] as const)
+  return { projection: Object.fromEntries([...included, ...more]) }
+}

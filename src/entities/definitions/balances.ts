@@ -1,0 +1,97 @@
+import * as schema from '../../catalog/entities/json-schema.ts'
+import {
+  byId,
+  changeById,
+  collection,
+  create,
+  dates,
+  integer,
+  integers,
+  json,
+  number,
+  read,
+  requestDocs,
+  text,
+  texts,
+} from './params.ts'
+
+const FOUND = {
+  aid: integers,
+  sid: integers,
+  pp_includes_name: texts,
+  pp_includes_external_id: integers,
+  plan: texts,
+  connection_type: texts,
+  from: dates,
+  to: dates,
+  period: text,
+  service_name: text,
+  priority: integer,
+} as const
+
+/** Selects what an update applies to: a balance, a prepaid include, a prepaid group or a card. */
+const SELECTED = {
+  ...byId,
+  aid: integer,
+  sid: integer,
+  charging_plan: text,
+  charging_plan_name: text,
+  pp_includes_name: text,
+  pp_includes_external_id: integer,
+  secret: text,
+  expiration_date: { type: 'datetime' },
+} as const
+
+const TOP_UP = {
+  value: number,
+  expiration_date: { type: 'datetime' },
+  additional: json,
+  operation: { type: 'string', options: ['inc', 'set', 'new'] },
+} as const
+
+/** Fields and parameters; record-schemas.ts has those that only responses have. */
+const DOCS: Readonly<Record<string, schema.Schema>> = {
+  aid: schema.integer('Number of the account.'),
+  sid: schema.integer('Number of the subscriber; 0: shared by the account.'),
+  pp_includes_name: schema.text('Name of the prepaid include.'),
+  pp_includes_external_id: schema.integer('Number of the prepaid include.'),
+  plan: schema.text('Plan of the balance, in data of the existing system.'),
+  connection_type: schema.text('`prepaid`: credit; `postpaid`: a counter.'),
+  from: schema.date('Start of validity.'),
+  to: schema.date('End of validity.'),
+  period: schema.text('Counting period.'),
+  service_name: schema.text('Service with the included units.'),
+  priority: schema.integer('Higher priorities are used first.'),
+  charging_plan: schema.text('Name or id of a prepaid group.'),
+  charging_plan_name: schema.text('Name of a prepaid group.'),
+  secret: schema.text('Secret of a prepaid card, 12 digits.'),
+  expiration_date: schema.date('End of validity if it is new; otherwise it may be extended.'),
+  value: schema.number('Units, or money with at most 6 decimals; credits are negative.'),
+  operation: schema.choice(
+    ['inc', 'set', 'new'],
+    'Add to the balance (default), set the available amount, or create a new balance.',
+  ),
+  additional: schema.mapOf(schema.anyValue('A value.'), 'Stored in the line of the change.'),
+}
+
+/**
+ * Balances of subscribers and accounts, one document each. An update has its own rules for
+ * selecting a balance and may create one.
+ */
+export const balances = collection({
+  name: 'balances',
+  about: 'Credit and counters of subscribers and accounts; credit is negative',
+  store: 'balances',
+  keyField: '_id',
+  docs: requestDocs(DOCS),
+  duplicate: { fields: [], by: 'all' },
+  hasMinimumDate: false,
+  /** The remaining state of the owner, needed to rebuild a lost ledger. */
+  hidden: ['owner'],
+  actions: {
+    get: read(FOUND, { customFields: false }),
+    uniqueget: read(FOUND, { customFields: false }),
+    update: { ...create(TOP_UP, { customFields: false }), query: SELECTED },
+    delete: changeById({ ...byId, aid: integer, sid: integer }, {}),
+  },
+})

@@ -1,0 +1,12 @@
+/** Paths that requests must not filter, order or group by: comparisons would disclose values. */
+import { isGatewaySecret } from '../../catalog/entities/payment-gateway.ts'
+import type { CollectionDefinition } from './definition.ts'
+
+/** Whether the value at a dotted path is hidden or sealed, or contains such values. */
+export function isSecretPath(
+  { hidden, store }: Pick<CollectionDefinition, 'hidden' | 'store'>,
+  path: string,
+): boolean {
+  if (store === 'subscribers' && isGatewaySecret(path)) return true
+  return hidden.some((each) => `${path}.`.startsWith(`${each}.`) || each.startsWith(`${path}.`))
+}

@@ -1,0 +1,52 @@
+/** Assigns numbers to new accounts and subscribers, once for all rows of a batch. */
+import { takeNumbers } from '../../catalog/revisions/sequence.ts'
+import { EntityRuleError } from '../../requests/errors.ts'
+import { documentsOf, NOT_DELETED } from '../actions/revisions.ts'
+import type { ImportJob, NewRow } from './job.ts'
+
+/** Used in dry runs: a number that no entity has. */
+const NO_NUMBER = Number.MAX_SAFE_INTEGER
+
+/** A number from the sequence may already be in use because it was assigned by hand. */
+const TRIED_MAX = 8
+
+export function hasNumbers(collection: string): boolean {
+  return collection === 'accounts' || collection === 'subscribers'
+}
+
+/** Adds `aid` or `sid` to the rows. */
+export async function assignNumbers(job: ImportJob, rows: readonly NewRow[]): Promise<NewRow[]> {
+  const { keyField, name } = job.definition
+  if (rows.length === 0 || !hasNumbers(name)) return [...rows]
+  const numbers =
+    job.pendingValues === null ? await allocateNumbers(job, rows.length) : rows.map(() => NO_NUMBER)
+  return rows.map((row, index) => {
+    return { ...row, document: { ...row.document, [keyField]: numbers[index] } }
+  })
+}
+
+async function allocateNumbers(
+  { stores, definition }: ImportJob,
+  count: number,
+): Promise<number[]> {
+  const { catalog } = stores
+  const { keyField, fixed, name } = definition
+  const free: number[] = []
+  for (let tried = 0; tried < TRIED_MAX && free.length < count; tried += 1) {
+    const missing = count - free.length
+    const first = await takeNumbers(catalog, missing)
+    const numbers = Array.from({ length: missing }, (_, index) => first + index)
+    const filter = { ...fixed, [keyField]: { $in: numbers }, ...NOT_DELETED }
+    const found = await catalog.run(`read ${name}`, () =>
+      documentsOf(catalog, definition)
+        .find(filter as object, { projection: { [keyField]: 1 } })
+        .toArray(),
+    )
+    const used = new Set(found.map((one) => (one as Record<string, unknown>)[keyField]))
+    free.push(...numbers.filter((number) => !used.has(number)))
+  }
+  if (free.length === count) return free
+  throw new EntityRuleError(
+    `${name}: the sequence returns numbers that are in use: it must be corrected`,
+  )
+}

@@ -1,0 +1,212 @@
+/** The erasure job for a subscriber or an account. */
+import { appendDocuments, unwrittenRecords } from '../../catalog/audit/append.ts'
+import { auditDocument } from '../../catalog/audit/audit.ts'
+import { DEFINITIONS } from '../../entities/definitions/collections.ts'
+import type { Subject } from '../../entities/erasure.ts'
+import type { CurrentFields } from '../../entities/fields/current.ts'
+import type { EntityStores } from '../../entities/requests/entity-request.ts'
+import { readAccountFields } from '../../ledger/account-fields.ts'
+import { openSessionsOf } from '../../ledger/open-sessions.ts'
+import { watchRecorderProgress } from '../../ledger/recorder-progress.ts'
+import { releaseSession } from '../../ledger/release.ts'
+import { compileIdentification } from '../../rating/identify.ts'
+import type { ClaimedJob } from '../jobs.ts'
+import type { JobHandler } from '../runner.ts'
+import { eraseAudit } from './erase-audit.ts'
+import { eraseEntity } from './erase-entities.ts'
+import { type CommitBatch, eraseInImports, eraseReasons, eraseRecords } from './erase-records.ts'
+import { personalNames, personalPaths, textsUnder, withFreeTexts } from './personal.ts'
+import { type ErasureScope, erasureScopeOf } from './subject.ts'
+
+export interface ErasureParts {
+  stores: EntityStores
+  fields: CurrentFields
+}
+
+/** Interval between checks whether ended sessions have been deleted. */
+const SETTLE_MS = 60_000
+
+/**
+ * Removes personal data step by step; each step can be repeated. Charging may rewrite lines of
+ * sessions for as long as it stores them (`ledger.replayMs`), so lines are erased again after that.
+ */
+export function eraseHandler(parts: ErasureParts): JobHandler {
+  const { stores } = parts
+  const { catalog, clock } = stores
+  return async (claimed) => {
+    const { options, _id } = claimed.job
+    const subject = { collection: options['collection'], key: options['key'] } as Subject
+    const scope = await erasureScopeOf(catalog, subject)
+    const paths = await pathsOf(parts)
+    const all = [...new Set([...paths.accounts, ...paths.subscribers])]
+    const names = personalNames(all)
+    if (claimed.job.step !== 'settle') {
+      if (options['force'] === true) await endSessions(stores, scope, claimed)
+      await eraseTexts(stores, scope, all, claimed)
+      for (const entity of scope.entities) {
+        await claimed.commitBatch('entities', async (session) => ({
+          revisions: await eraseEntity(stores, session, entity, paths[entity.collection]),
+        }))
+      }
+      const fields = new Set(all.map((path) => path.split('.', 1)[0] ?? path))
+      const id = _id.toHexString()
+      const commit = batches(claimed, 'audit_records', 'audit')
+      await eraseAudit(catalog, { id, scope, fields, names }, commit)
+      await eraseDocuments(stores, subject, scope, names, claimed)
+    }
+    const isSettled = await hasSettled(stores, scope)
+    await claimed.saveProgress('settle')
+    if (!isSettled) return clock.nowMs() + SETTLE_MS
+    await eraseLines(stores, subject, scope, names, claimed)
+    await recordEnd(stores, subject, claimed)
+    return null
+  }
+}
+
+async function pathsOf({ stores, fields }: ErasureParts) {
+  const { customerIdentification } = stores.config.rating
+  const found = compileIdentification(customerIdentification).targetKeys()
+  const of = async (name: Subject['collection']) => {
+    const definition = DEFINITIONS.get(name)
+    const configured = definition === undefined ? [] : await fields.of(definition)
+    return personalPaths(configured, found)
+  }
+  return { accounts: await of('accounts'), subscribers: await of('subscribers') }
+}
+
+/** Batches that count their documents under a name. */
+function batches(claimed: ClaimedJob, name: string, step: string): CommitBatch {
+  return (write) => claimed.commitBatch(step, async (session) => ({ [name]: await write(session) }))
+}
+
+async function endSessions(
+  { ledger, config, clock }: EntityStores,
+  { owners }: ErasureScope,
+  claimed: ClaimedJob,
+): Promise<void> {
+  const { commitAttemptsMax: attemptsMax, replayMs } = config.ledger
+  for (const owner of owners.filter(({ sid }) => sid !== 0)) {
+    for await (const found of openSessionsOf(ledger, owner)) {
+      const ended = await releaseSession(ledger, found, { attemptsMax, replayMs }, clock.nowMs())
+      claimed.count('sessions', ended === null ? 0 : 1)
+    }
+  }
+  await claimed.saveProgress('sessions')
+}
+
+/** Must precede the erasure of the entities, which contain the texts to search for. */
+async function eraseTexts(
+  { catalog }: EntityStores,
+  { entities }: ErasureScope,
+  paths: readonly string[],
+  claimed: ClaimedJob,
+): Promise<void> {
+  const texts = entities.flatMap(({ revisions }) =>
+    revisions.flatMap((revision) => textsUnder(revision, paths)),
+  )
+  await eraseInImports(catalog, texts, batches(claimed, 'failed_rows', 'imports'))
+}
+
+async function eraseDocuments(
+  stores: EntityStores,
+  subject: Subject,
+  scope: ErasureScope,
+  names: ReadonlySet<string>,
+  claimed: ClaimedJob,
+): Promise<void> {
+  const { catalog } = stores
+  if (subject.collection === 'accounts') {
+    const filter = { aid: subject.key }
+    const inBills = withFreeTexts(names)
+    await eraseRecords(catalog, 'bills', filter, inBills, batches(claimed, 'bills', 'bills'))
+    await eraseRecords(catalog, 'billrun', filter, names, batches(claimed, 'billrun', 'billrun'))
+    await eraseReasons(catalog, subject.key, batches(claimed, 'postings', 'journal'))
+    // An open charge still needs its fields; it is erased when the erasure is repeated.
+    const ended = { ...filter, due: null, task: null }
+    const commit = batches(claimed, 'gateway_charges', 'charges')
+    await eraseRecords(catalog, 'gatewaycharges', ended, inBills, commit)
+  }
+  await eraseLines(stores, subject, scope, names, claimed)
+  await eraseEvents(stores, subject, scope, names, claimed)
+}
+
+/** A receiver may have answered with data of the customer. */
+const ANSWER = 'returned_value'
+
+async function eraseEvents(
+  { catalog }: EntityStores,
+  { collection, key }: Subject,
+  { owners }: ErasureScope,
+  names: ReadonlySet<string>,
+  claimed: ClaimedJob,
+): Promise<void> {
+  const inEvents = withFreeTexts(new Set([...names, ANSWER]))
+  const commit = batches(claimed, 'events', 'events')
+  const filters = [
+    ...(collection === 'accounts' ? [{ 'extra_params.aid': key }] : []),
+    ...owners
+      .filter(({ sid }) => sid !== 0)
+      .map(({ aid, sid }) => ({ 'extra_params.aid': aid, 'extra_params.sid': sid })),
+  ]
+  for (const filter of filters) await eraseRecords(catalog, 'events', filter, inEvents, commit)
+}
+
+async function eraseLines(
+  { catalog }: EntityStores,
+  { collection, key }: Subject,
+  { owners }: ErasureScope,
+  names: ReadonlySet<string>,
+  claimed: ClaimedJob,
+): Promise<void> {
+  const sids = new Set(owners.map(({ sid }) => sid).filter((sid) => sid !== 0))
+  const filters = [
+    ...(collection === 'accounts' ? [{ aid: key }] : []),
+    ...[...sids].map((sid) => ({ sid })),
+  ]
+  const step = claimed.job.step === 'settle' ? 'settle' : 'lines'
+  for (const filter of filters) {
+    const count = batches(claimed, 'lines', step)
+    await eraseRecords(catalog, 'lines', { ...filter, type: { $ne: 'credit' } }, names, count)
+    const credits = { ...filter, type: 'credit' }
+    await eraseRecords(catalog, 'lines', credits, withFreeTexts(names), count)
+  }
+}
+
+/** Whether the ledger has no session of theirs left, and all its output is recorded. */
+async function hasSettled({ ledger }: EntityStores, { owners }: ErasureScope): Promise<boolean> {
+  const found = await readAccountFields(
+    ledger,
+    owners.map(({ aid }) => aid),
+  )
+  for (const [index, fields] of found.entries()) {
+    if (fields instanceof Error) throw fields
+    if (fields.sessionKeys.has(owners[index]?.sid ?? 0)) return false
+  }
+  const recording = watchRecorderProgress(ledger, 1)
+  for (const aid of new Set(owners.map(({ aid: one }) => one))) {
+    if (!(await recording.waitUntilRecorded(aid))) return false
+  }
+  return true
+}
+
+/** The record of the erasure, in one transaction with its last progress. */
+function recordEnd(
+  { catalog, clock }: EntityStores,
+  { collection, key }: Subject,
+  claimed: ClaimedJob,
+): Promise<void> {
+  const { _id, actor, counts } = claimed.job
+  const operationId = _id.toHexString()
+  const entry = {
+    collection,
+    type: 'erased',
+    key: String(key),
+    operationId,
+    new: { job: operationId, ...counts },
+  }
+  const document = auditDocument(actor, clock.nowMs(), entry, `erased/${operationId}`)
+  return claimed.commitBatch('settle', async (session) => {
+    appendDocuments(session, await unwrittenRecords(catalog, [document]))
+    return {}
+  })
+}

@@ -1,0 +1,111 @@
+/** Maps errors of all modules to those that an API shows; others are internal. */
+import { BillingError } from '../billing/errors.ts'
+import { CallRunningError, KeyReusedError } from '../billing/idempotency.ts'
+import { isCustomerSystemAway } from '../billing/run/external-accounts.ts'
+import {
+  CatalogUnavailableError,
+  DuplicateEntityError,
+  EntityConflictError,
+  ReadCancelledError,
+  SlowReadError,
+} from '../catalog/errors.ts'
+import { CardKeyError } from '../catalog/settings/card-secrets.ts'
+import { FieldError } from '../domain/fields.ts'
+import { CustomerSystemError } from '../external/customers/errors.ts'
+import { StoreDownError } from '../store/redis.ts'
+import { ActionError, ApiError, DISPLAY, EntityRuleError, RequestError } from './errors.ts'
+
+const SORT = DISPLAY.sort
+
+/** Null for an internal error. `mayHaveWritten`: what an unavailable store may have done. */
+export function apiErrorOf(error: unknown, mayHaveWritten = true): ApiError | null {
+  if (error instanceof ApiError) return error
+  if (error instanceof FieldError) return new EntityRuleError(error.message)
+  if (error instanceof DuplicateEntityError || error instanceof EntityConflictError) {
+    return new EntityRuleError(error.message)
+  }
+  if (error instanceof SlowReadError) {
+    return new EntityRuleError(
+      `the query was stopped after ${error.limitMs} ms: query by the key or an ` +
+        'indexed field, or sort by the key',
+      DISPLAY.request,
+    )
+  }
+  // The client has disconnected; the status only appears in the log.
+  if (error instanceof ReadCancelledError)
+    return new RequestError(499, 'the client has disconnected')
+  if (error instanceof CatalogUnavailableError) return unavailable('MongoDB', mayHaveWritten)
+  if (error instanceof CardKeyError) return new RequestError(503, error.message)
+  if (error instanceof StoreDownError) return unavailable('Redis', mayHaveWritten)
+  if (error instanceof CustomerSystemError) {
+    const { message } = error
+    return isCustomerSystemAway(error)
+      ? new RequestError(503, message)
+      : new EntityRuleError(message)
+  }
+  if (error instanceof Error && /Sort exceeded memory limit/.test(error.message)) {
+    return new EntityRuleError(
+      'sort: too many documents to sort: restrict the query, or sort by the key',
+      SORT,
+    )
+  }
+  // MongoDB detects this only when it sorts a document in which both fields are lists.
+  if (error instanceof Error && /parallel arrays/.test(error.message)) {
+    return new EntityRuleError(
+      'sort: two of the fields are lists, and documents cannot be sorted by both',
+      SORT,
+    )
+  }
+  if (isRefusedRegex(error)) {
+    return new RequestError(400, 'query: the store cannot run one of the regular expressions')
+  }
+  return requestErrorOf(error)
+}
+
+function unavailable(store: string, mayHaveWritten: boolean): RequestError {
+  const outcome = mayHaveWritten ? 'a write may have been done' : 'the request can be repeated'
+  return new RequestError(503, `${store} is unavailable: ${outcome}`)
+}
+
+/** 51091: the expression does not compile; 238: the embedded store does not support its syntax. */
+const REGEX_CODES: ReadonlySet<unknown> = new Set([51_091, 238])
+
+/**
+ * MongoDB uses PCRE, whose versions differ in properties, class names and escapes, so only the
+ * store can validate the expression.
+ */
+function isRefusedRegex(error: unknown): boolean {
+  if (!(error instanceof Error) || !('code' in error)) return false
+  return REGEX_CODES.has(error.code) && /regular expression/i.test(error.message)
+}
+
+/**
+ * Maps an error of reading a body to the response; an `ApiError` is returned unchanged. Null for
+ * errors that the client has not caused.
+ */
+export function requestErrorOf(error: unknown): ApiError | null {
+  if (error instanceof ApiError) return error
+  const code = error instanceof Error && 'code' in error ? String(error.code) : ''
+  if (isAborted(error, code)) return new RequestError(400, 'the body is incomplete')
+  if (!code.startsWith('FST_ERR_CTP_')) return null
+  if (code === 'FST_ERR_CTP_BODY_TOO_LARGE') return new RequestError(413, 'the body is too large')
+  if (code === 'FST_ERR_CTP_INVALID_MEDIA_TYPE') {
+    return new RequestError(415, `a body must be JSON, or a form, by its 'content-type'`)
+  }
+  return new RequestError(400, 'the body cannot be read')
+}
+
+/** The client has disconnected. Fastify marks errors of reading a body as client errors (400). */
+function isAborted(error: unknown, code: string): boolean {
+  if (code === 'ERR_STREAM_PREMATURE_CLOSE') return true
+  return code === 'ECONNRESET' && (error as { statusCode?: unknown }).statusCode === 400
+}
+
+/** The error as the action API returns it; null for an internal error. */
+export function actionErrorOf(error: unknown, mayHaveWritten = true): ApiError | null {
+  if (error instanceof BillingError) return new ActionError(error.message)
+  if (error instanceof KeyReusedError) return new ActionError(error.message)
+  if (error instanceof CallRunningError) return new RequestError(503, error.message)
+  const found = apiErrorOf(error, mayHaveWritten)
+  return found instanceof EntityRuleError ? new ActionError(found.message) : found
+}

@@ -1,0 +1,243 @@
+/**
+ * Errors of the entity API, in the formats that its clients expect. Clients evaluate `status`,
+ * `code` and the text; the HTTP status is 200 for every error that the caller can fix.
+ */
+
+import type { FieldIssue } from '../domain/field-errors.ts'
+
+/** Error classes; the codes are those of the existing system. */
+export const CODE = {
+  notLoggedIn: 17_574,
+  notAllowed: 17_575,
+  invalidFields: 17_576,
+  rule: 17_577,
+  general: 500,
+} as const
+
+export const INVALID_FIELDS_CODE = CODE.invalidFields
+
+/** Codes of specific rules, in `display.code`. */
+export const DISPLAY = {
+  rule: 0,
+  date: 1,
+  refused: 2,
+  reopen: 3,
+  sort: 10_403,
+  service: 66_601,
+  planRecurrence: 988_888,
+  request: 999_999,
+} as const
+
+export type DisplayCode = (typeof DISPLAY)[keyof typeof DISPLAY]
+
+/**
+ * An error that is returned to the caller unchanged; its text must not contain secrets or
+ * internals.
+ */
+export abstract class ApiError extends Error {
+  readonly httpStatus: number = 200
+  readonly headers: Readonly<Record<string, string>> = {}
+  /** The complete response body. */
+  abstract body(): object
+}
+
+/** A rule is violated (shape A). The text names the field or date. */
+export class EntityRuleError extends ApiError {
+  override name = 'EntityRuleError'
+  readonly displayCode: DisplayCode
+  readonly #issues: readonly FieldIssue[]
+
+  constructor(
+    message: string,
+    displayCode: DisplayCode = DISPLAY.rule,
+    issues: readonly FieldIssue[] = [{ path: '', reason: message }],
+  ) {
+    super(message)
+    this.displayCode = displayCode
+    this.#issues = issues
+  }
+
+  /** All violations, that of the message first; only a trial reports the others. */
+  get issues(): readonly FieldIssue[] {
+    return this.#issues
+  }
+
+  override body(): object {
+    const display = { code: this.displayCode, desc: 'General error.' }
+    return { status: 0, code: CODE.rule, message: this.message, display }
+  }
+}
+
+/** The rule of a field is violated; the message may begin with its path. */
+export function fieldRule(
+  path: string,
+  message: string,
+  displayCode: DisplayCode = DISPLAY.rule,
+): EntityRuleError {
+  const isNamed = message.startsWith(path)
+  const reason = isNamed ? message.slice(path.length).replace(/^[: ]+/, '') : message
+  return new EntityRuleError(message, displayCode, [{ path, reason }])
+}
+
+/** Throws the first of the issues, if any, as a violated rule that has the others, too. */
+export function throwRules(
+  issues: readonly FieldIssue[],
+  displayCode: DisplayCode = DISPLAY.rule,
+): void {
+  const [first] = issues
+  if (first === undefined) return
+  throw new EntityRuleError(`${first.path} ${first.reason}`, displayCode, issues)
+}
+
+/** A call of the action API is refused; clients read the text in `message` or in `desc`. */
+export class ActionError extends ApiError {
+  override name = 'ActionError'
+  /** Code that existing clients know for this refusal; its text is then also in `display`. */
+  readonly displayCode: number | null
+
+  constructor(message: string, displayCode: number | null = null) {
+    super(message)
+    this.displayCode = displayCode
+  }
+
+  override body(): object {
+    const { message } = this
+    const code = this.displayCode
+    const display = code === null ? { code: 999, desc: 'General error.' } : { code, desc: message }
+    return { status: 0, code: CODE.rule, message, desc: message, display }
+  }
+}
+
+/** An entity that others need is to be deleted or shortened. */
+export class InUseError extends EntityRuleError {
+  override name = 'InUseError'
+  /** For example `plan GOLD`. */
+  readonly what: string
+  /** The entities that need it and their number. */
+  readonly usedBy: string
+
+  constructor(what: string, usedBy: string) {
+    super(
+      `${what} cannot be deleted: in its validity period it is needed by ${usedBy}`,
+      DISPLAY.refused,
+    )
+    this.what = what
+    this.usedBy = usedBy
+  }
+}
+
+/** Its path starts with `query.` or `update.`. */
+export type InvalidField = FieldIssue
+
+/** Values of a wrong type, or unknown keys (shape A, code 17576). */
+export class InvalidFieldsError extends ApiError {
+  override name = 'InvalidFieldsError'
+  readonly fields: readonly InvalidField[]
+
+  constructor(fields: readonly InvalidField[]) {
+    super(`Invalid fields: ${fields.map(({ path, reason }) => `${path} ${reason}`).join('; ')}`)
+    this.fields = fields
+  }
+
+  /**
+   * `display` is JSON text, as existing clients expect; error 3 means that the value was rejected.
+   */
+  override body(): object {
+    const named = this.fields.map(({ path }) => ({ name: path.replace(/^\w+\./, ''), error: 3 }))
+    const display = JSON.stringify(named)
+    return { status: 0, code: CODE.invalidFields, message: this.message, display }
+  }
+}
+
+/** The addressed document does not exist, is not unique, or cannot be deleted (shape B). */
+export class TargetError extends ApiError {
+  override name = 'TargetError'
+
+  override body(): object {
+    return { status: 0, code: CODE.general, data: { message: this.message } }
+  }
+}
+
+/** The caller is not authenticated, or the session has ended (shape A, code 17574). */
+export class NotLoggedInError extends ApiError {
+  override name = 'NotLoggedInError'
+  override readonly httpStatus: number
+
+  constructor(message: string, httpStatus = 200) {
+    super(message)
+    this.httpStatus = httpStatus
+  }
+
+  override body(): object {
+    const { message } = this
+    return { status: 0, code: CODE.notLoggedIn, message, display: message }
+  }
+}
+
+/** The collection has no such action, or the caller lacks the permission (shape A, code 17575). */
+export class NotAllowedError extends ApiError {
+  override name = 'NotAllowedError'
+  override readonly httpStatus: number
+
+  constructor(message: string, httpStatus = 200) {
+    super(message)
+    this.httpStatus = httpStatus
+  }
+
+  override body(): object {
+    const { message } = this
+    return { status: 0, code: CODE.notAllowed, message, display: message }
+  }
+}
+
+/** An import or export fails as a whole (shape C). */
+export class ExecutionError extends ApiError {
+  override name = 'ExecutionError'
+  readonly errorCode: number
+
+  constructor(message: string, errorCode: number = CODE.general) {
+    super(message)
+    this.errorCode = errorCode
+  }
+
+  override body(): object {
+    return { status: 0, errorCode: this.errorCode, desc: this.message }
+  }
+}
+
+/** The revision is not, or no longer, of a version that `If-Match` names. */
+export class VersionConflictError extends ApiError {
+  override name = 'VersionConflictError'
+  override readonly httpStatus = 409
+  override readonly headers: Readonly<Record<string, string>>
+  readonly #entity: object | null
+
+  /** `entity`: the present revision as a read shows it; null if it has been deleted. */
+  constructor(message: string, entity: object | null, headers: Readonly<Record<string, string>>) {
+    super(message)
+    this.#entity = entity
+    this.headers = headers
+  }
+
+  override body(): object {
+    const { httpStatus: code, message } = this
+    return { status: 0, code, data: { message }, entity: this.#entity }
+  }
+}
+
+/** The request cannot be parsed, or a store is unavailable (shape B, with its HTTP status). */
+export class RequestError extends ApiError {
+  override name = 'RequestError'
+  override readonly httpStatus: number
+  override readonly headers: Readonly<Record<string, string>>
+
+  constructor(httpStatus: number, message: string, headers: Readonly<Record<string, string>> = {}) {
+    super(message)
+    this.httpStatus = httpStatus
+    this.headers = headers
+  }
+
+  override body(): object {
+    return { status: 0, code: this.httpStatus, data: { message: this.message } }
+  }
+}

@@ -1,0 +1,76 @@
+/** Collects the errors of a request, so that the response has all of them. */
+import type { FieldIssue } from '../domain/field-errors.ts'
+import {
+  DISPLAY,
+  type DisplayCode,
+  EntityRuleError,
+  type InvalidField,
+  InvalidFieldsError,
+} from './errors.ts'
+
+/** Further errors are only counted, to limit the size of the response. */
+const PROBLEMS_MAX = 20
+const NAME_LENGTH_MAX = 100
+
+/** A name for an error text, truncated because clients may send long ones. */
+export function truncatedName(name: string): string {
+  return name.length <= NAME_LENGTH_MAX ? name : `${name.slice(0, NAME_LENGTH_MAX)}...`
+}
+
+export class FieldProblems {
+  readonly #fields: InvalidField[] = []
+  readonly #rules: FieldIssue[] = []
+  readonly #missing: FieldIssue[] = []
+  readonly #max: number
+  #display: DisplayCode = DISPLAY.rule
+  #more = 0
+
+  constructor(max = PROBLEMS_MAX) {
+    this.#max = max
+  }
+
+  /** True if further errors are only counted, so that their details need not be determined. */
+  get isFull(): boolean {
+    return this.#fields.length + this.#rules.length >= this.#max
+  }
+
+  /** A value of a wrong type, or an unknown name. `path` starts with `query` or `update`. */
+  invalid(path: string, reason: string): void {
+    if (this.isFull) this.#more += 1
+    else this.#fields.push({ path: truncatedName(path), reason })
+  }
+
+  /** A value that does not match its pattern. */
+  rule(path: string, reason: string): void {
+    this.#display = DISPLAY.request
+    if (this.isFull) this.#more += 1
+    else this.#rules.push({ path: truncatedName(path), reason })
+  }
+
+  /**
+   * A missing mandatory field; declared and configured fields have different codes. There is no
+   * limit, because the number of such fields is bounded.
+   */
+  missing(path: string, kind: 'declared' | 'configured'): void {
+    if (kind === 'declared') this.#display = DISPLAY.request
+    this.#missing.push({ path: truncatedName(path), reason: 'is mandatory' })
+  }
+
+  /**
+   * Throws `EntityRuleError` if a rule is violated, otherwise `InvalidFieldsError` if a field is
+   * invalid.
+   */
+  throwIfAny(): void {
+    const more = this.#more === 0 ? [] : [`and ${this.#more} more`]
+    const rules = [...this.#rules, ...this.#missing]
+    if (rules.length > 0) {
+      const issues = [...rules, ...this.#fields]
+      const texts = issues.map(({ path, reason }) => `${path} ${reason}`)
+      throw new EntityRuleError([...texts, ...more].join('; '), this.#display, issues)
+    }
+    const [first, ...rest] = this.#fields
+    if (first === undefined) return
+    const reason = more.length === 0 ? first.reason : `${first.reason} (${more.join()})`
+    throw new InvalidFieldsError([{ path: first.path, reason }, ...rest])
+  }
+}
