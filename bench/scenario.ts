@@ -8,7 +8,7 @@ export interface Settings {
   seconds: number
   subscribers: number
   connections: number
-  /** Of the product, which has defaults for 0 and undefined. */
+  /** Workers of the product, which has defaults for 0 and undefined. */
   workers: number
   workerKind: string | undefined
   /** Duration of the sustained load. */

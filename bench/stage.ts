@@ -27,6 +27,13 @@ const QUARTERS: Readonly<Record<Protocol, { from: number; count: number }>> = {
   diameter: { from: 3, count: 1 },
 }
 
+function workerSettings({ workers, workerKind }: Settings): Record<string, string> {
+  return {
+    ...(workers > 0 && { TOLLGATE_REALTIME_WORKERS: String(workers) }),
+    ...(workerKind !== undefined && { TOLLGATE_REALTIME_WORKER_KIND: workerKind }),
+  }
+}
+
 export function createBench(settings: Settings, say: (text: string) => void): Bench {
   let current: { key: string; product: Product; workers: string } | null = null
   const places = new Set<string>()
@@ -45,13 +52,7 @@ export function createBench(settings: Settings, say: (text: string) => void): Be
     }
     await endProduct()
     const { admin = true, environment = {}, ...options } = kind
-    const { workers, workerKind } = settings
-    const all: Record<string, string> = {
-      ...DEFAULT_LIMITS,
-      ...(workers > 0 && { TOLLGATE_REALTIME_WORKERS: String(workers) }),
-      ...(workerKind !== undefined && { TOLLGATE_REALTIME_WORKER_KIND: workerKind }),
-      ...environment,
-    }
+    const all = { ...DEFAULT_LIMITS, ...workerSettings(settings), ...environment }
     const { realtime } = loadConfig({ env: all })
     const { queueMsMax } = realtime
     const product = await startProduct({ ...options, queueMsMax, environment: all })

@@ -91,7 +91,7 @@ describe.each(Object.entries(KINDS))('a worker of the kind %s', (kind, ofKind) =
     expect(unknown?.detail).toBe('worker 0, batch of 1, slow')
   })
 
-  it('receives a request again for a customer system; those that wait delay no lookup', async () => {
+  it('receives a request again for a customer system; waiting ones delay no lookup', async () => {
     const { ask } = await poolWith({ batchSizeMax: 1, batchesInFlightMax: 1 })
     const asked = Array.from({ length: 20 }, (_, index) => ask(`ask-and-wait-${index}`))
     // More than lookups may be in flight.
