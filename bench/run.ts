@@ -42,7 +42,8 @@ async function runOne(bench: Bench, scenario: Scenario, results: Results): Promi
   say(`\n== ${scenario.name}: ${scenario.what}`)
   const startedMs = performance.now()
   try {
-    const result = await scenario.run(bench)
+    const found = await scenario.run(bench)
+    const result = { ...found, notes: [...found.notes, ...bench.takePlaces()] }
     results.scenarios[scenario.name] = result
     say(resultText(result))
     say(`(${((performance.now() - startedMs) / 1000).toFixed(0)} s)`)

@@ -8,8 +8,9 @@ export interface Settings {
   seconds: number
   subscribers: number
   connections: number
-  /** Worker threads; 0 for the default of the product. */
+  /** Workers of the product, which has defaults for 0 and undefined. */
   workers: number
+  workerKind: string | undefined
   /** Duration of the sustained load. */
   sustainedSeconds: number
   /** Short form, less than a minute in total: one window instead of several. */
@@ -88,6 +89,8 @@ export interface Bench {
   product(kind: ProductKind): Promise<Product>
   /** Ends the product started by `product`, if any. */
   endProduct(): Promise<void>
+  /** Where the products given since the last call have their workers, as notes of a result. */
+  takePlaces(): string[]
   /** A closed loop on a product with defaults, some of which `more` replaces. */
   flow(product: Product, protocol: Protocol, more?: Partial<Flow>): Flow
 }

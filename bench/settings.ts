@@ -6,7 +6,8 @@ export const USAGE = `npm run bench -- [--only NAME[,NAME]] [--short] [--list] [
   --seconds N       of each measured window
   --connections N   of HTTP, in a closed loop
   --subscribers N   seeded; of the scenario memory: --population N, --sessions N
-  --workers N       worker threads of the product
+  --workers N       of the product
+  --worker-kind K   of the product: thread or inline
   --hold-ms N       how long the scenario overload holds each commit`
 
 export interface Command {
@@ -37,6 +38,7 @@ export function readCommand(args: readonly string[], all: readonly Scenario[]): 
       connections: text,
       subscribers: text,
       workers: text,
+      'worker-kind': text,
       population: text,
       sessions: text,
       'hold-ms': text,
@@ -53,6 +55,7 @@ export function readCommand(args: readonly string[], all: readonly Scenario[]): 
     subscribers: number(values.subscribers, short ? 2_000 : 10_000, 'subscribers'),
     connections: number(values.connections, 128, 'connections'),
     workers: number(values.workers, 0, 'workers'),
+    workerKind: values['worker-kind'],
     population: number(values.population, 200_000, 'population'),
     sessions: number(values.sessions, 40_000, 'sessions'),
     holdMs: number(values['hold-ms'], 4, 'hold-ms'),

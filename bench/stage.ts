@@ -3,6 +3,7 @@
  * requested.
  */
 import { loadConfig } from '../src/config/load.ts'
+import { isInline } from '../src/realtime/thread-context.ts'
 import { DEFAULT_LIMITS } from '../test/support/product/patience.ts'
 import { populate } from '../test/support/product/population.ts'
 import { type Product, startProduct } from '../test/support/product/product.ts'
@@ -26,8 +27,16 @@ const QUARTERS: Readonly<Record<Protocol, { from: number; count: number }>> = {
   diameter: { from: 3, count: 1 },
 }
 
+function workerSettings({ workers, workerKind }: Settings): Record<string, string> {
+  return {
+    ...(workers > 0 && { TOLLGATE_REALTIME_WORKERS: String(workers) }),
+    ...(workerKind !== undefined && { TOLLGATE_REALTIME_WORKER_KIND: workerKind }),
+  }
+}
+
 export function createBench(settings: Settings, say: (text: string) => void): Bench {
-  let current: { key: string; product: Product } | null = null
+  let current: { key: string; product: Product; workers: string } | null = null
+  const places = new Set<string>()
 
   const endProduct = async (): Promise<void> => {
     const ending = current
@@ -37,13 +46,15 @@ export function createBench(settings: Settings, say: (text: string) => void): Be
 
   const product = async (kind: ProductKind): Promise<Product> => {
     const key = JSON.stringify(kind)
-    if (current?.key === key) return current.product
+    if (current?.key === key) {
+      places.add(current.workers)
+      return current.product
+    }
     await endProduct()
     const { admin = true, environment = {}, ...options } = kind
-    const workers: Record<string, string> =
-      settings.workers > 0 ? { TOLLGATE_REALTIME_WORKERS: String(settings.workers) } : {}
-    const { queueMsMax } = loadConfig({ env: {} }).realtime
-    const all = { ...DEFAULT_LIMITS, ...workers, ...environment }
+    const all = { ...DEFAULT_LIMITS, ...workerSettings(settings), ...environment }
+    const { realtime } = loadConfig({ env: all })
+    const { queueMsMax } = realtime
     const product = await startProduct({ ...options, queueMsMax, environment: all })
     try {
       say(`  seeding ${settings.subscribers} subscribers`)
@@ -56,7 +67,9 @@ export function createBench(settings: Settings, say: (text: string) => void): Be
       await product.stop()
       throw error
     }
-    current = { key, product }
+    const place = isInline(realtime) ? 'one on the event loop' : 'threads'
+    current = { key, product, workers: `workers of the product: ${place}` }
+    places.add(current.workers)
     return product
   }
 
@@ -80,5 +93,11 @@ export function createBench(settings: Settings, say: (text: string) => void): Be
     }
   }
 
-  return { settings, say, product, endProduct, flow }
+  const takePlaces = () => {
+    const taken = [...places]
+    places.clear()
+    return taken
+  }
+
+  return { settings, say, product, endProduct, flow, takePlaces }
 }

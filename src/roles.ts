@@ -37,7 +37,7 @@ export async function eventLoop(): Promise<void> {
 /** The setup that each event-loop thread derives from the configuration. */
 async function chargingSetup(config: Config, log: Logger): Promise<Wiring> {
   const { compileRules } = await import('./rating/rules.ts')
-  // The worker threads compile the rules too. Compiling them here stops the start if a rule is
+  // The workers compile the rules too. Compiling them here stops the start if a rule is
   // invalid.
   const { keptFields, identification } = compileRules(config.rating)
   const identifies = (usaget: string) => identification.covers(usaget)

@@ -91,6 +91,7 @@ async function closed(bench: Bench, key: Key): Promise<Measured> {
     TOLLGATE_RECORDER_ENABLED: 'false',
     [SETTING]: String(listeners),
     TOLLGATE_REALTIME_WORKERS: String(workers),
+    TOLLGATE_REALTIME_WORKER_KIND: 'thread',
   }
   const product = await bench.product({ environment })
   return withGenerator(async (generator) => {

@@ -11,6 +11,8 @@ export interface ChildOptions {
   /** A built file. */
   readonly file: URL
   readonly args: readonly string[]
+  /** Options of Node. */
+  readonly execArgv?: readonly string[]
   readonly env: Readonly<Record<string, string | undefined>>
   /** Receives its output line by line. */
   readonly onLine: (line: string) => void
@@ -86,12 +88,12 @@ interface Forked {
 }
 
 function forkChild(options: ChildOptions, args: readonly string[]): Forked {
-  const { name, file, env, onLine, startTimeoutMs, stopTimeoutMs } = options
+  const { name, file, execArgv = [], env, onLine, startTimeoutMs, stopTimeoutMs } = options
   // Own process group: Ctrl-C reaches only this process, which stops the others in order.
   const child = fork(fileURLToPath(file), [...args], {
     env,
     detached: true,
-    execArgv: [],
+    execArgv: [...execArgv],
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
   })
   for (const stream of [child.stdout, child.stderr]) {

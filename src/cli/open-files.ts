@@ -1,7 +1,7 @@
 /** Checks at the start that a process may open as many files as its settings allow connections. */
 import { readFileSync } from 'node:fs'
-import { availableParallelism } from 'node:os'
 import type { Config } from '../config/schema.ts'
+import { availableCores } from '../runtime/cores.ts'
 import { CommandError } from './errors.ts'
 
 /** For stores, files, and connections that are accepted between two checks. */
@@ -20,7 +20,7 @@ export function checkOpenFiles(
   role: 'realtime' | 'admin' | 'recorder',
   config: Settings,
   limit = fileLimit(),
-  cores = availableParallelism(),
+  cores = availableCores(),
 ): void {
   const parts = [...partsOf(role, config, cores), ['stores and reserve', RESERVE] as const]
   const needed = parts.reduce((sum, [, count]) => sum + count, 0)

@@ -112,7 +112,7 @@ export interface Realtime {
 const OPEN = 'charging is open to the network without authentication'
 
 /**
- * Runs one event loop: starts its worker threads, then its sockets. Throws `WorkerStartError`,
+ * Runs one event loop: starts its workers, then its sockets. Throws `WorkerStartError`,
  * `ListenError` or `TlsFileError`.
  */
 export async function startRealtime(options: RealtimeOptions): Promise<Realtime> {
@@ -206,6 +206,8 @@ function startWorkers(
 ): Promise<Pool> {
   const { batchSizeMax, batchesInFlightMax, requestTimeoutMs } = config.realtime
   const inline = isInline(config.realtime) ? buildWorker : undefined
+  const workers = workersOf(config.realtime)
+  log.info({ workers, workerKind: inline === undefined ? 'thread' : 'inline' }, 'workers start')
   const { ahead } = clock
   return startPool({
     buildInline: inline && ((emit) => inline({ config, worker: 0, ahead }, emit)),
@@ -213,7 +215,7 @@ function startWorkers(
     workerFile: workerFile ?? new URL('../workers/main.js', import.meta.url),
     // Worker 0 of a node has duties that no other worker has.
     workerData: (worker): RealtimeWorkerData => ({ config, worker, ahead }),
-    workers: workersOf(config.realtime),
+    workers,
     shared: threadContext,
     batchSizeMax,
     batchesInFlightMax,

@@ -1,7 +1,7 @@
 /** Context of an event loop that shares the process with others (`realtime.listeners`). */
-import { availableParallelism } from 'node:os'
 import type { MessagePort } from 'node:worker_threads'
 import type { Config } from '../config/schema.ts'
+import { availableCores } from '../runtime/cores.ts'
 import type { PortSharing } from './http/listening.ts'
 import type { RateTable } from './http/rate-limits.ts'
 import type { RouteTable } from './routes.ts'
@@ -67,10 +67,10 @@ export function loopConfig(config: Config, loop: number): Config {
 /** Whether the only worker runs on the event loop, without a thread (`realtime.workerKind`). */
 export function isInline(
   { workerKind, workers, listeners }: WorkerChoice,
-  cores = availableParallelism(),
+  cores = availableCores(),
 ): boolean {
   if (workerKind !== 'auto') return workerKind === 'inline'
-  return workers === 0 && listeners === 1 && cores <= INLINE_CORES_MAX
+  return workers <= 1 && listeners === 1 && cores <= INLINE_CORES_MAX
 }
 
 export type WorkerChoice = Pick<Config['realtime'], 'workerKind' | 'workers' | 'listeners'>
@@ -81,7 +81,7 @@ const INLINE_CORES_MAX = 2
 /** Number of workers per event loop. */
 export function workersOf(
   { workers, listeners }: Pick<Config['realtime'], 'workers' | 'listeners'>,
-  cores = availableParallelism(),
+  cores = availableCores(),
 ): number {
   return workers === 0 ? Math.max(1, Math.floor((cores - listeners) / listeners)) : workers
 }

@@ -22,7 +22,7 @@ export type MetricsSnapshot = MetricsSource & {
   readonly metrics: readonly MetricValues[]
 }
 
-/** Increments of the worker threads' counters; missing ones are 0. */
+/** Increments of the workers' counters; missing ones are 0. */
 export type WorkerCounts = {
   /** Account batches sent to Redis, including those that it refused. */
   readonly commits?: number
@@ -177,7 +177,7 @@ export function createMetrics(origin: MetricsSource, loop = 0): Metrics {
   }
 }
 
-/** Metrics of the worker threads. */
+/** Metrics of the workers. */
 function createWorkerMetrics(
   registry: Registry,
   { dropped }: Pick<OverloadMetrics, 'dropped'>,

@@ -1,5 +1,5 @@
 /** `tollgate start` as processes: signals, restarts and locks exist only between processes. */
-import { readdirSync, writeFileSync } from 'node:fs'
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -49,6 +49,8 @@ describe('a newcomer', () => {
   it('runs three lines, and a session is opened, updated and released', async () => {
     const parts = ['admin', 'mongo', 'realtime', 'recorder', 'redis-server']
     expect([...tollgate.children().keys()].sort()).toEqual(parts)
+    const charging = readFileSync(`/proc/${pidOf('realtime')}/cmdline`, 'utf8')
+    expect(charging).toContain('--max-semi-space-size=21')
     expect(tollgate.curls).toHaveLength(3)
     const answers = []
     for (const line of tollgate.curls) answers.push(JSON.parse(await shell(line)))

@@ -241,7 +241,7 @@ describe('invalid settings', () => {
         'must be at most 1, because realtime.workerKind (TOLLGATE_REALTIME_WORKER_KIND) is inline'
       const problem = { key: `realtime.${key}`, source: file, reason }
       expect(problemsOf({ file, env: kind }).problems).toEqual([problem])
-      expect(loadConfig({ file, env: {} }).realtime.workerKind).toBe('thread')
+      expect(loadConfig({ file, env: {} }).realtime.workerKind).toBe('auto')
     }
     const { realtime } = loadConfig({ env: kind })
     expect(realtime).toMatchObject({ workerKind: 'inline', workers: 0, listeners: 1 })

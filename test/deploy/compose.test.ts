@@ -86,7 +86,9 @@ describe('docker-compose.yml', () => {
   it.each(NODES)('sets only known and effective settings of %s', (name) => {
     const { environment = {}, command, ports, stop_grace_period } = services[name]
     const config = loadConfig({ env: here(environment) })
-    expect(Object.keys(environment).every((one) => one.startsWith('TOLLGATE_'))).toBe(true)
+    const { NODE_OPTIONS: options, ...settings } = environment
+    expect(options).toBe(name === 'realtime' ? '--max-semi-space-size=21' : undefined)
+    expect(Object.keys(settings).every((one) => one.startsWith('TOLLGATE_'))).toBe(true)
     expect(command).toEqual([name])
     const sections = name === 'admin' ? (['admin'] as const) : (['realtime', 'diameter'] as const)
     const openTo = name === 'admin' ? 'nobody' : 'network'

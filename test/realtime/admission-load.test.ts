@@ -17,10 +17,12 @@ const SESSIONS: Mix = { opening: 8, asking: 5, report: 79, termination: 8 }
 /** Gateways that mostly ask: their reports stay below the peak at three times the load. */
 const ASKING: Mix = { opening: 45, asking: 30, report: 20, termination: 5 }
 
-function nodeOf(): NodeModel {
+const KINDS = ['thread', 'inline'] as const
+
+function nodeOf(kind: (typeof KINDS)[number]): NodeModel {
   const queue = { targetMs: TARGET_MS, newSessionsPercent: 80, limitMin: 160 }
   const options = { inFlightMax: 4096, reportsBytesMax: 64 * 1024 ** 2, waitMsMax: 2_500, queue }
-  return new NodeModel(createAdmission(options))
+  return new NodeModel(createAdmission(options), kind)
 }
 
 /** Pauses of the kinds and lengths that a node under load has shown. */
@@ -38,9 +40,9 @@ const stallsOf = (workerMs: number): readonly Pause[] => [
   { part: 'redis', atMs: 4_510 + workerMs, forMs: 30 },
 ]
 
-describe('below the peak', () => {
+describe.each(KINDS)('below the peak, with a worker of the kind %s,', (kind) => {
   it('nothing is refused of a burst after an idle time', () => {
-    const node = nodeOf()
+    const node = nodeOf(kind)
     expect(refusedIn(node.run(1_000, 0, SESSIONS))).toBe(0)
     const cold = [{ part: 'worker', atMs: 0, forMs: 60 }] as const
     expect(refusedIn(node.run(40, PEAK / 2, { ...SESSIONS, opening: 79, report: 8 }, cold))).toBe(0)
@@ -48,7 +50,7 @@ describe('below the peak', () => {
 
   for (const share of [0.1, 0.5, 0.7]) {
     it.each([30, 130])(`nothing is refused: ${share} of it, pauses of %d ms`, (workerMs) => {
-      const node = nodeOf()
+      const node = nodeOf(kind)
       const outcomes = node.run(6_000, share * PEAK, SESSIONS, stallsOf(workerMs))
       expect(refusedIn(outcomes)).toBe(0)
       expect(quantile(outcomes, 1)).toBeLessThan(workerMs + 100)
@@ -59,8 +61,10 @@ describe('below the peak', () => {
 const refusedShare = ({ admitted, refused }: Outcomes, load: 'opening' | 'asking') =>
   refused[load] / (admitted[load] + refused[load])
 
-describe.each([1.5, 3])('%d times the peak', (times) => {
-  const node = nodeOf()
+const OVERLOADS = [1.5, 3].flatMap((times) => KINDS.map((kind) => ({ times, kind })))
+
+describe.each(OVERLOADS)('$times times the peak, $kind,', ({ times, kind }) => {
+  const node = nodeOf(kind)
   node.run(1_000, 0.5 * PEAK, ASKING)
 
   it('bounds the latency of what is admitted, also when it begins and with pauses', () => {
@@ -94,8 +98,8 @@ describe.each([1.5, 3])('%d times the peak', (times) => {
   })
 })
 
-it('refuses requests during a long stall, and nothing 100 ms after answers flow again', () => {
-  const node = nodeOf()
+it.each(KINDS)('refuses requests during a long stall, and nothing 100 ms later: %s', (kind) => {
+  const node = nodeOf(kind)
   node.run(1_000, 0.7 * PEAK, ASKING)
   const stall = [{ part: 'redis', atMs: 0, forMs: 500 }] as const
   const outcomes = node.run(500, 0.7 * PEAK, ASKING, stall)

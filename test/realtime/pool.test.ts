@@ -2,15 +2,16 @@ import { memoryUsage } from 'node:process'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { afterEach, describe, expect, it } from 'vitest'
-import { type ChargeOutcome, plainOutcome } from '../../src/domain/charge-outcome.ts'
+import type { ChargeOutcome } from '../../src/domain/charge-outcome.ts'
 import { type ChargeRequest, serviceRequest } from '../../src/domain/charge-request.ts'
-import type { WorkerResult, WorkerTask } from '../../src/domain/worker-task.ts'
+import type { WorkerTask } from '../../src/domain/worker-task.ts'
 import { type Pool, type PoolOptions, startPool } from '../../src/realtime/pool.ts'
 import { createRouteTable } from '../../src/realtime/routes.ts'
 import type { ServePort } from '../../src/realtime/thread-context.ts'
 import type { RequestSender } from '../../src/realtime/worker-queue.ts'
 import { createLogger } from '../../src/runtime/log.ts'
 import { bundled } from '../support/bundle.ts'
+import { createPoolWork } from '../support/realtime/pool-work.ts'
 import { requestOf } from '../support/realtime/requests.ts'
 import { waitUntil } from '../support/wait.ts'
 
@@ -51,59 +52,150 @@ async function poolOf(options: Partial<PoolOptions> = {}) {
 const ids = (outcomes: ChargeOutcome[]) => outcomes.map(({ transactionId }) => transactionId)
 const reasonsOf = (outcomes: ChargeOutcome[]) => outcomes.map(({ reason }) => reason)
 
-it('sends batches and returns every outcome to its request', async () => {
-  const { ask, batches, stats } = await poolOf()
-  const names = ['a', 'b', 'c', 'd', 'e', 'f']
-  expect(ids(await Promise.all(names.map((name) => ask(name))))).toEqual(names)
-  expect(batches).toEqual([4, 2])
-  expect(stats).toEqual([
-    { requests: 4, conflicts: 1 },
-    { requests: 2, conflicts: 1 },
-  ])
-})
-
-it('passes on the events of a worker', async () => {
-  const events: unknown[] = []
-  await poolOf({ workers: 2, onEvent: (event) => events.push(event) })
-  await waitUntil('both', () => events.length === 2)
-  const expected = [3, 4].map((rates) => ({
-    kind: 'skipped',
-    catalogueSkipped: { rates },
-    entities: [],
-  }))
-  expect(events).toEqual(expect.arrayContaining(expected))
-})
-
-it('sends a request for a lookup again if the worker has not cached its data', async () => {
-  const { ask } = await poolOf({ batchSizeMax: 2, batchesInFlightMax: 1 })
-  const [known, unknown] = await Promise.all([ask('known'), ask('look-up')])
-  expect(known?.detail).toBe('worker 0, batch of 2')
-  expect(unknown?.detail).toBe('worker 0, batch of 1, slow')
-})
-
-it('sends a request again for a customer system, and those that wait delay no lookup', async () => {
-  const { ask } = await poolOf({ batchSizeMax: 1, batchesInFlightMax: 1 })
-  const asked = Array.from({ length: 20 }, (_, index) => ask(`ask-and-wait-${index}`))
-  // More than lookups may be in flight.
-  expect((await ask('look-up')).detail).toBe('worker 0, batch of 1, slow')
-  expect((await ask('ask')).detail).toBe('worker 0, batch of 1, asked')
-  await ask('release')
-  const details = (await Promise.all(asked)).map(({ detail }) => detail)
-  expect(new Set(details)).toEqual(new Set(['worker 0, batch of 1, asked']))
-})
-
-describe('a worker that fails', () => {
-  it.each(['throw', 'exit', 'miscount'])(
-    'by %s ends its batch, and the pool continues',
-    async (word) => {
-      const { ask } = await poolOf()
-      const lost = await Promise.all([ask('good'), ask(word)])
-      expect(reasonsOf(lost)).toEqual(['timedOut', 'timedOut'])
-      expect(await ask('after')).toMatchObject({ reason: 'granted', transactionId: 'after' })
+/** Options of a pool whose only worker is of this kind. */
+const KINDS: Readonly<Record<'thread' | 'inline', Partial<PoolOptions>>> = {
+  thread: {},
+  inline: {
+    async buildInline(emit) {
+      emit({ kind: 'skipped', catalogueSkipped: { rates: 3 }, entities: [] })
+      return { process: createPoolWork(0), close: async () => undefined }
     },
-  )
+  },
+}
 
-  it('ends only the batches in flight in its thread', async () => {
+describe.each(Object.entries(KINDS))('a worker of the kind %s', (kind, ofKind) => {
+  const poolWith = (options: Partial<PoolOptions> = {}) => poolOf({ ...ofKind, ...options })
+
+  it('receives batches and returns every outcome to its request', async () => {
+    const { ask, batches, stats } = await poolWith()
+    const names = ['a', 'b', 'c', 'd', 'e', 'f']
+    expect(ids(await Promise.all(names.map((name) => ask(name))))).toEqual(names)
+    expect(batches).toEqual([4, 2])
+    expect(stats).toEqual([
+      { requests: 4, conflicts: 1 },
+      { requests: 2, conflicts: 1 },
+    ])
+  })
+
+  it('passes on its events', async () => {
+    const events: unknown[] = []
+    await poolWith({ onEvent: (event) => events.push(event) })
+    await waitUntil('an event', () => events.length === 1)
+    expect(events).toEqual([{ kind: 'skipped', catalogueSkipped: { rates: 3 }, entities: [] }])
+  })
+
+  it('receives a request for a lookup again if it has not cached its data', async () => {
+    const { ask } = await poolWith({ batchSizeMax: 2, batchesInFlightMax: 1 })
+    const [known, unknown] = await Promise.all([ask('known'), ask('look-up')])
+    expect(known?.detail).toBe('worker 0, batch of 2')
+    expect(unknown?.detail).toBe('worker 0, batch of 1, slow')
+  })
+
+  it('receives a request again for a customer system; waiting ones delay no lookup', async () => {
+    const { ask } = await poolWith({ batchSizeMax: 1, batchesInFlightMax: 1 })
+    const asked = Array.from({ length: 20 }, (_, index) => ask(`ask-and-wait-${index}`))
+    // More than lookups may be in flight.
+    expect((await ask('look-up')).detail).toBe('worker 0, batch of 1, slow')
+    expect((await ask('ask')).detail).toBe('worker 0, batch of 1, asked')
+    await ask('release')
+    const details = (await Promise.all(asked)).map(({ detail }) => detail)
+    expect(new Set(details)).toEqual(new Set(['worker 0, batch of 1, asked']))
+  })
+
+  it.each(['throw', 'miscount'])('fails its batch by %s, and continues', async (word) => {
+    const { ask } = await poolWith()
+    const lost = await Promise.all([ask('good'), ask(word)])
+    expect(reasonsOf(lost)).toEqual(['timedOut', 'timedOut'])
+    expect(await ask('after')).toMatchObject({ reason: 'granted', transactionId: 'after' })
+  })
+
+  it('receives further batches when some do not end', async () => {
+    const { ask } = await poolWith({
+      requestTimeoutMs: 50,
+      batchSizeMax: 1,
+      batchesInFlightMax: 1,
+    })
+    expect((await ask('wait')).reason).toBe('timedOut')
+    let outcome = await ask('after')
+    while (outcome.reason !== 'granted') outcome = await ask('after')
+    expect(outcome.transactionId).toBe('after')
+  })
+
+  it('that cannot be started is a named error with its cause', async () => {
+    const started = poolOf({
+      workerData: () => ({ failsAtStart: true }),
+      ...(kind === 'inline' && { buildInline: () => Promise.reject(new Error('no catalogue')) }),
+    })
+    await expect(started).rejects.toThrow('worker did not start: no catalogue')
+    await expect(started).rejects.toMatchObject({ name: 'WorkerStartError' })
+  })
+
+  describe('a time-out', () => {
+    it('answers once; the late result is dropped', async () => {
+      const { pool, ask } = await poolWith({ requestTimeoutMs: 100, batchSizeMax: 1 })
+      const answers: ChargeOutcome[] = []
+      await new Promise<void>((resolve) => {
+        const take = (outcome: ChargeOutcome) => {
+          answers.push(outcome)
+          resolve()
+        }
+        pool.submit(requestOf('wait'), take, WAITING)
+      })
+      expect(reasonsOf(answers)).toEqual(['timedOut'])
+      await ask('release')
+      // Two more round trips: the late result has returned before the second.
+      await ask('next')
+      expect(answers).toHaveLength(1)
+    })
+
+    it('answers a request that waits for a batch, which is not sent then', async () => {
+      const { ask, batches } = await poolWith({
+        requestTimeoutMs: 100,
+        batchSizeMax: 1,
+        batchesInFlightMax: 2,
+      })
+      const turn = () => new Promise((resolve) => setImmediate(resolve))
+      const asked = [ask('wait-1'), ask('wait-2')]
+      await turn()
+      asked.push(ask('queued-1'), ask('queued-2'))
+      expect(reasonsOf(await Promise.all(asked))).toEqual(Array(4).fill('timedOut'))
+      expect(batches).toEqual([1, 1])
+    })
+
+    it('answers the request of a disconnected client, which is not sent', async () => {
+      const dropped: string[] = []
+      const { ask, batches } = await poolWith({
+        batchSizeMax: 1,
+        batchesInFlightMax: 1,
+        onDropped: (cause) => dropped.push(cause),
+      })
+      const first = ask('first')
+      await new Promise((resolve) => setImmediate(resolve))
+      const [gone, behind] = await Promise.all([ask('gone', { isGone: true }), ask('behind')])
+      expect(reasonsOf([await first, gone, behind])).toEqual(['granted', 'timedOut', 'granted'])
+      expect(dropped).toEqual(['gone'])
+      expect(batches).toEqual([1, 1])
+    })
+
+    it('comes immediately when the pool is closed', async () => {
+      const { pool, ask } = await poolWith()
+      const waiting = ask('wait')
+      await new Promise((resolve) => setImmediate(resolve))
+      await pool.close()
+      expect((await waiting).reason).toBe('timedOut')
+    })
+  })
+})
+
+describe('a worker thread', () => {
+  it('that ends fails its batch, and is replaced', async () => {
+    const { ask } = await poolOf()
+    const lost = await Promise.all([ask('good'), ask('exit')])
+    expect(reasonsOf(lost)).toEqual(['timedOut', 'timedOut'])
+    expect(await ask('after')).toMatchObject({ reason: 'granted', transactionId: 'after' })
+  })
+
+  it('that ends fails only its own batches in flight', async () => {
     const { ask } = await poolOf({ workers: 2, batchSizeMax: 1, batchesInFlightMax: 4 })
     const at = (sessionId: string, worker: number) =>
       ask(requestOf(sessionId, { subscriberKey: 'sid', subscriberValue: String(worker) }))
@@ -127,68 +219,6 @@ describe('a worker that fails', () => {
     // A request answered in between was not sent to the new worker.
     expect(stats.filter(({ stale }) => stale !== undefined)).toEqual([])
   })
-
-  it('at the start is a named error with its cause', async () => {
-    const started = poolOf({ workerData: () => ({ failsAtStart: true }) })
-    await expect(started).rejects.toThrow('worker did not start: no catalogue')
-    await expect(started).rejects.toMatchObject({ name: 'WorkerStartError' })
-  })
-})
-
-describe('a time-out', () => {
-  it('answers once; the late result is dropped', async () => {
-    const { pool, ask } = await poolOf({ requestTimeoutMs: 100, batchSizeMax: 1 })
-    const answers: ChargeOutcome[] = []
-    await new Promise<void>((resolve) => {
-      const take = (outcome: ChargeOutcome) => {
-        answers.push(outcome)
-        resolve()
-      }
-      pool.submit(requestOf('wait'), take, WAITING)
-    })
-    expect(reasonsOf(answers)).toEqual(['timedOut'])
-    await ask('release')
-    // Two more round trips: the late result has returned before the second.
-    await ask('next')
-    expect(answers).toHaveLength(1)
-  })
-
-  it('answers a request that waits for a batch, which is not sent then', async () => {
-    const { ask, batches } = await poolOf({
-      requestTimeoutMs: 100,
-      batchSizeMax: 1,
-      batchesInFlightMax: 2,
-    })
-    const turn = () => new Promise((resolve) => setImmediate(resolve))
-    const asked = [ask('wait-1'), ask('wait-2')]
-    await turn()
-    asked.push(ask('queued-1'), ask('queued-2'))
-    expect(reasonsOf(await Promise.all(asked))).toEqual(Array(4).fill('timedOut'))
-    expect(batches).toEqual([1, 1])
-  })
-
-  it('answers the request of a disconnected client, which is not sent', async () => {
-    const dropped: string[] = []
-    const { ask, batches } = await poolOf({
-      batchSizeMax: 1,
-      batchesInFlightMax: 1,
-      onDropped: (cause) => dropped.push(cause),
-    })
-    const first = ask('first')
-    await new Promise((resolve) => setImmediate(resolve))
-    const [gone, behind] = await Promise.all([ask('gone', { isGone: true }), ask('behind')])
-    expect(reasonsOf([await first, gone, behind])).toEqual(['granted', 'timedOut', 'granted'])
-    expect(dropped).toEqual(['gone'])
-    expect(batches).toEqual([1, 1])
-  })
-
-  it('comes immediately when the pool is closed', async () => {
-    const { pool, ask } = await poolOf()
-    const waiting = ask('wait')
-    await new Promise((resolve) => setImmediate(resolve))
-    await pool.close()
-    expect((await waiting).reason).toBe('timedOut')
-  })
 })
 
 it('the requests of one account go to one worker', async () => {
@@ -203,81 +233,33 @@ it('the requests of one account go to one worker', async () => {
 })
 
 describe('a worker on the event loop', () => {
-  /** Behaves as pool-worker.mjs does. */
-  function inlineWorker() {
-    let release: () => void = () => undefined
-    const released = new Promise<void>((resolve) => {
-      release = resolve
-    })
+  it('is closed with the pool', async () => {
     const closed: string[] = []
-    const process = async ({ requests, mayLookUp }: WorkerTask): Promise<WorkerResult> => {
-      const does = (word: string) => requests.some(({ sessionId }) => sessionId.startsWith(word))
-      if (does('release')) release()
-      if (does('throw')) throw new Error('a defect')
-      if (does('wait')) await released
-      const outcomes = requests.map(({ sessionId }) => {
-        if (sessionId.startsWith('look-up') && !mayLookUp) return null
-        return { ...plainOutcome('granted'), transactionId: sessionId }
-      })
-      return { outcomes, stats: {} }
-    }
-    return { process, close: async () => void closed.push('closed'), closed }
-  }
-
-  async function inlinePool(options: Partial<PoolOptions> = {}) {
-    const worker = inlineWorker()
-    const events: unknown[] = []
-    const buildInline: PoolOptions['buildInline'] = async (emit) => {
-      emit({ kind: 'reauthorizeAll' })
-      return worker
-    }
-    const onEvent = (event: unknown) => events.push(event)
-    return { ...(await poolOf({ buildInline, onEvent, ...options })), worker, events }
-  }
-
-  it('receives batches, passes on its events, and is closed with the pool', async () => {
-    const { pool, ask, batches, events, worker } = await inlinePool()
-    const names = ['a', 'b', 'c', 'd', 'look-up', 'f']
-    expect(ids(await Promise.all(names.map((name) => ask(name))))).toEqual(names)
-    expect(batches).toEqual([4, 2, 1])
-    expect(events).toEqual([{ kind: 'reauthorizeAll' }])
-    expect(worker.closed).toEqual([])
+    const close = async () => void closed.push('closed')
+    const buildInline = async () => ({ process: createPoolWork(0), close })
+    const { pool, ask } = await poolOf({ buildInline })
+    await ask('a')
+    expect(closed).toEqual([])
     await pool.close()
-    expect(worker.closed).toEqual(['closed'])
-  })
-
-  it('ends only the batch that fails', async () => {
-    const { ask } = await inlinePool({ batchSizeMax: 1 })
-    const asked = await Promise.all([ask('good'), ask('throw'), ask('after')])
-    expect(reasonsOf(asked)).toEqual(['granted', 'timedOut', 'granted'])
-  })
-
-  it('receives further batches when some do not end', async () => {
-    const { ask } = await inlinePool({
-      requestTimeoutMs: 50,
-      batchSizeMax: 1,
-      batchesInFlightMax: 1,
-    })
-    expect((await ask('wait')).reason).toBe('timedOut')
-    let outcome = await ask('after')
-    while (outcome.reason !== 'granted') outcome = await ask('after')
-    expect(outcome.transactionId).toBe('after')
+    expect(closed).toEqual(['closed'])
   })
 
   it('may keep texts of a request without keeping its message in memory', async () => {
     setFlagsFromString('--expose-gc')
     const collect = runInNewContext('gc') as () => void
     const kept: string[] = []
-    const worker = inlineWorker()
+    const work = createPoolWork(0)
     const process = (task: WorkerTask) => {
       for (const { sessionId, stamp, subscriberValue, fields, services } of task.requests) {
         const [service] = services
         kept.push(sessionId, stamp, subscriberValue, fields?.['other'] ?? '')
         kept.push(service?.calledNumber ?? '', service?.fields?.['other'] ?? '')
       }
-      return worker.process(task)
+      return work(task)
     }
-    const { ask } = await poolOf({ buildInline: async () => ({ ...worker, process }) })
+    const { ask } = await poolOf({
+      buildInline: async () => ({ process, close: async () => undefined }),
+    })
     const TEXTS = ['ascii-0123456789', 'latin-\xe9-0123456789', 'lone-\ud800-0123456789']
     collect()
     const before = memoryUsage().heapUsed
@@ -299,13 +281,6 @@ describe('a worker on the event loop', () => {
     collect()
     expect(new Set(kept)).toEqual(new Set(TEXTS))
     expect(memoryUsage().heapUsed - before).toBeLessThan((kept.length * MESSAGE) / 10)
-  })
-
-  it('that cannot be built is a named error with its cause', async () => {
-    const buildInline = () => Promise.reject(new Error('no catalogue'))
-    const started = poolOf({ buildInline })
-    await expect(started).rejects.toThrow('worker did not start: no catalogue')
-    await expect(started).rejects.toMatchObject({ name: 'WorkerStartError' })
   })
 })
 

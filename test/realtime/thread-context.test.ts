@@ -50,11 +50,15 @@ it('assigns each event loop the configured workers, or its share of the remainin
   expect([4, 8, 16, 32].map((cores) => automatic(4, cores))).toEqual([1, 1, 3, 7])
 })
 
-it('runs the worker on the event loop on one or two cores, or as configured', () => {
+it('runs the only worker on the event loop on one or two cores, or as configured', () => {
+  const { workerKind } = configOf(1, 1).realtime
   const automatic = (workers: number, listeners: number, cores: number) =>
-    isInline({ workerKind: 'auto', workers, listeners }, cores)
-  expect([1, 2, 3, 4].map((cores) => automatic(0, 1, cores))).toEqual([true, true, false, false])
-  expect([automatic(1, 1, 2), automatic(0, 2, 2)]).toEqual([false, false])
+    isInline({ workerKind, workers, listeners }, cores)
+  for (const workers of [0, 1]) {
+    const byCores = [1, 2, 3, 4].map((cores) => automatic(workers, 1, cores))
+    expect(byCores).toEqual([true, true, false, false])
+  }
+  expect([automatic(2, 1, 2), automatic(0, 2, 2)]).toEqual([false, false])
   for (const cores of [1, 8]) {
     expect(isInline({ workerKind: 'inline', workers: 0, listeners: 1 }, cores)).toBe(true)
     expect(isInline({ workerKind: 'thread', workers: 0, listeners: 1 }, cores)).toBe(false)

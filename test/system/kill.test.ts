@@ -1,4 +1,4 @@
-// covers: src/ledger/ src/recorder/ src/realtime/port-handover.ts
+// covers: src/ledger/ src/recorder/ src/realtime/port-handover.ts src/realtime/inline-worker.ts
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { populate, topUp } from '../support/product/population.ts'
 import { type Product, startProduct } from '../support/product/product.ts'
@@ -14,12 +14,20 @@ const ROUNDS = Number(process.env['KILL_ROUNDS'] ?? 3)
 const SESSIONS = 150
 const AUDITED = audited(ROUNDS, SUBSCRIBERS)
 
+/** In each round a charging process of one kind is killed, and replaced by one of the other. */
+const KINDS = ['thread', 'inline'] as const
+const kindAfter = (round: number) => ({
+  TOLLGATE_REALTIME_WORKER_KIND: KINDS[round % KINDS.length] as string,
+})
+
 let product: Product
 let auditor: Auditor
+/** Read when a role starts. */
+const environment = { ...FAST_EXPIRY, ...kindAfter(0) }
 
 beforeAll(async () => {
   // The admin process has a recorder too: two recorders share the streams.
-  product = await startProduct({ appendfsync: 'always', environment: FAST_EXPIRY })
+  product = await startProduct({ appendfsync: 'always', environment })
   await populate({ ...product, ...AUDITED, credits: CREDITS })
   await setAllFileTypes(product)
   auditor = new Auditor(product, AUDITED)
@@ -30,6 +38,7 @@ afterAll(() => product?.stop())
 describe(`kill -9 under load, seed ${seed}`, () => {
   for (let round = 1; round <= ROUNDS; round += 1) {
     it(`round ${round}: nothing acknowledged is lost or doubled`, async () => {
+      Object.assign(environment, kindAfter(round))
       const sessions = await killUnderLoad({
         ...{ product, population: AUDITED, victims: VICTIMS },
         ...{ seed: seed + round, sessions: SESSIONS, dialect: inTurn },

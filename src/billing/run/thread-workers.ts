@@ -1,11 +1,11 @@
 /** Processes pages in worker threads, each with its own connection to MongoDB. */
-import { availableParallelism } from 'node:os'
 import { fileURLToPath } from 'node:url'
 import { MessageChannel } from 'node:worker_threads'
 import { Piscina } from 'piscina'
 import { CatalogUnavailableError, EntityConflictError } from '../../catalog/errors.ts'
 import type { CycleCounts } from '../../catalog/records/cycle-documents.ts'
 import type { Clock } from '../../runtime/clock.ts'
+import { availableCores } from '../../runtime/cores.ts'
 import type { Logger } from '../../runtime/log.ts'
 import { PageLostError } from './pages.ts'
 import type { PageWorkers } from './participate.ts'
@@ -24,7 +24,7 @@ export interface ThreadOptions {
 export function threadWorkers(
   config: ThreadData['config'],
   clock: Clock,
-  { threads = availableParallelism(), log }: ThreadOptions,
+  { threads = availableCores(), log }: ThreadOptions,
 ): PageWorkers {
   const { mongo, rating, billing, entities, invoices } = config
   const data: ThreadData = {

@@ -1,6 +1,7 @@
 /**
  * A realtime node in simulated time, with the real admission: requests arrive at random, a worker
- * and Redis process batches one after the other, and each of them and the main thread may pause.
+ * and Redis process batches one after the other, and each of them and the main thread may pause. An
+ * inline worker keeps the main thread busy, and pauses with it.
  */
 import { type Admission, TICK_MS } from '../../../src/realtime/admission.ts'
 import type { LoadClass } from '../../../src/realtime/load-class.ts'
@@ -49,6 +50,7 @@ export interface Outcomes {
 export class NodeModel {
   nowMs = 0
   readonly #admission: Admission
+  readonly #isInline: boolean
   readonly #random = createRandom(SEED)
   readonly #queued: Arrival[] = []
   readonly #stages: Record<'worker' | 'redis', Batch[]> = { worker: [], redis: [] }
@@ -61,17 +63,19 @@ export class NodeModel {
   readonly #pauses: Record<Part, Pause[]> = { main: [], worker: [], redis: [] }
   #outcomes = noOutcomes()
 
-  constructor(admission: Admission) {
+  constructor(admission: Admission, kind: 'thread' | 'inline') {
     this.#admission = admission
+    this.#isInline = kind === 'inline'
   }
 
   /** Arrivals at `perMs` for `ms`; pauses count from the begin. */
   run(ms: number, perMs: number, mix: Mix, pauses: readonly Pause[] = []): Outcomes {
     const fromMs = this.nowMs
     this.#outcomes = noOutcomes()
+    const threadOf = (part: Part) => (this.#isInline && part === 'main' ? 'worker' : part)
     for (const part of ['main', 'worker', 'redis'] as const) {
       this.#pauses[part] = pauses
-        .filter((pause) => pause.part === part)
+        .filter((pause) => threadOf(pause.part) === part)
         .map((pause) => ({ ...pause, atMs: fromMs + pause.atMs }))
         .toSorted((one, other) => one.atMs - other.atMs)
     }
@@ -81,7 +85,7 @@ export class NodeModel {
       for (; this.#dueMs <= this.nowMs; this.#dueMs += this.#gapMs(perMs)) this.#arrive(mix)
       this.#work('worker')
       this.#work('redis')
-      if (!this.#isPaused('main')) this.#turn()
+      if (!this.#isMainBusy()) this.#turn()
     }
     return this.#outcomes
   }
@@ -132,6 +136,11 @@ export class NodeModel {
     const leftMs = batch.requests.length * REDIS_REQUEST_MS
     if (stage === 'worker') this.#stages.redis.push({ ...batch, leftMs })
     else this.#answers.push(...batch.requests)
+  }
+
+  #isMainBusy(): boolean {
+    if (!this.#isInline) return this.#isPaused('main')
+    return this.#stages.worker.length > 0 || this.#isPaused('worker')
   }
 
   #isPaused(part: Part): boolean {
