@@ -9,10 +9,7 @@ let lastOpenedMs = 0
 let lastTag = ''
 
 /** Identifies one opening of a session: a session id may be reused once its tombstone is gone. */
-export function sessionTagOf(
-  sessionKey: string,
-  { openedMs }: Pick<Session, 'openedMs'>,
-): string {
+export function sessionTagOf(sessionKey: string, { openedMs }: Pick<Session, 'openedMs'>): string {
   if (sessionKey === lastKey && openedMs === lastOpenedMs) return lastTag
   lastKey = sessionKey
   lastOpenedMs = openedMs

@@ -86,11 +86,7 @@ export interface AnswerContext {
   session: Session
 }
 
-export function writeAnswer(
-  writer: Writer,
-  answered: AnsweredRequest,
-  session: Session,
-): void {
+export function writeAnswer(writer: Writer, answered: AnsweredRequest, session: Session): void {
   const { outcome, count } = answered
   const { aid, sid, detail, transactionId, services, balances } = outcome
   const isOfOthers = aid !== session.aid || sid !== session.sid

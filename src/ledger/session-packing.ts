@@ -94,12 +94,7 @@ export function unpackSession(
 }
 
 /** As `unpackSession`, of the value that the reader has opened. */
-export function readSession(
-  aid: number,
-  sid: number,
-  sessionKey: string,
-  reader: Reader,
-): Session {
+export function readSession(aid: number, sid: number, sessionKey: string, reader: Reader): Session {
   try {
     const format = reader.u8()
     if (format === SESSION_FORMAT || format === FORMAT_WITH_TERMS_AFTER) {
