@@ -189,7 +189,7 @@ const SERVICE = {
 }
 
 function repacked(one: Session, key = KEY): Session {
-  return unpackSession(one.aid, one.sid, key, packSession(one, key))
+  return unpackSession(one.aid, one.sid, key, packSession(one))
 }
 
 function doubleOf(value: number): Buffer {
