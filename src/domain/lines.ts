@@ -3,23 +3,27 @@ import type { SegmentChange } from './charge-program.ts'
 import type { Line } from './line.ts'
 import type { ServiceSession, Session } from './session.ts'
 
+/** The last session tag: it is needed for the stored answer of a session, then for its next one. */
+let lastKey = ''
+let lastOpenedMs = 0
+let lastTag = ''
+
 /** Identifies one opening of a session: a session id may be reused once its tombstone is gone. */
-export function sessionTagOf(sessionKey: string, session: Session): string {
-  return `${sessionKey}-${session.openedMs.toString(36)}`
+export function sessionTagOf(sessionKey: string, { openedMs }: Pick<Session, 'openedMs'>): string {
+  if (sessionKey === lastKey && openedMs === lastOpenedMs) return lastTag
+  lastKey = sessionKey
+  lastOpenedMs = openedMs
+  lastTag = `${sessionKey}-${openedMs.toString(36)}`
+  return lastTag
 }
 
-/**
- * Identifies the processing of one request. The id of the previous request is reused as prefix if
- * possible, because computing the session tag is the most expensive part.
- */
-export function transactionIdOf(sessionKey: string, session: Session): string {
-  const { answered, processed } = session
-  const last = answered[0]?.outcome.transactionId ?? ''
-  const number = String(processed)
-  const begin = last.length - number.length
-  const isLast = begin > 0 && last[begin - 1] === '-' && last.endsWith(number)
-  const tag = isLast ? last.slice(0, begin) : `${sessionTagOf(sessionKey, session)}-`
-  return tag + String(processed + 1)
+/** Identifies the processing of one request, the `count`th of its session. */
+export function transactionIdOf(
+  sessionKey: string,
+  session: Pick<Session, 'openedMs'>,
+  count: number,
+): string {
+  return `${sessionTagOf(sessionKey, session)}-${count}`
 }
 
 /**

@@ -146,6 +146,11 @@ export interface AnsweredRequest {
   /** -1 if the message format has no number; then only the digest identifies the request. */
   requestNumber: number
   digest: number
+  /**
+   * Number of the session's requests up to this one, with which its transaction id ends; 0 if the
+   * id has another form.
+   */
+  count: number
   outcome: ChargeOutcome
 }
 

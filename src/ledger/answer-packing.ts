@@ -11,16 +11,14 @@
 import { present } from '../domain/assert.ts'
 import type {
   BalanceReport,
-  ChargeOutcome,
   PartGrant,
   Reason,
   ServiceAction,
   ServiceOutcome,
 } from '../domain/charge-outcome.ts'
-import { sessionTagOf } from '../domain/lines.ts'
+import { transactionIdOf } from '../domain/lines.ts'
 import type { AnsweredRequest, ServiceSession, Session } from '../domain/session.ts'
 import { isSameService } from '../domain/session-services.ts'
-import { codeAt, lengthOf } from '../domain/text-codes.ts'
 import type { Reader } from './reader.ts'
 import type { Writer } from './writer.ts'
 
@@ -82,32 +80,21 @@ const HAS_DEBT = 8
 
 const SECOND_MS = 1000
 
-const DASH = 0x2d
-const ZERO = 0x30
-const NINE = 0x39
-const LETTER_A = 0x61
-
 /** The session of an answer: it identifies the transaction ids and shortens the stored form. */
 export interface AnswerContext {
   sessionKey: string
   session: Session
 }
 
-export function writeAnswer(
-  writer: Writer,
-  answered: AnsweredRequest,
-  context: AnswerContext,
-): void {
-  const { session } = context
-  const { outcome } = answered
+export function writeAnswer(writer: Writer, answered: AnsweredRequest, session: Session): void {
+  const { outcome, count } = answered
   const { aid, sid, detail, transactionId, services, balances } = outcome
-  const count = requestCountIn(transactionId, context)
   const isOfOthers = aid !== session.aid || sid !== session.sid
   const hasCost = outcome.cost !== sumOf(services)
   let flags = outcome.reason === 'granted' ? 0 : HAS_REASON
   if (detail !== '') flags |= HAS_DETAIL
   if (isOfOthers) flags |= HAS_SUBSCRIBER
-  if (count >= 0) flags |= IS_COUNTED
+  if (count > 0) flags |= IS_COUNTED
   if (balances !== null) flags |= HAS_BALANCES
   if (hasCost) flags |= HAS_COST
   writer.number(answered.requestNumber)
@@ -119,7 +106,7 @@ export function writeAnswer(
     writer.number(aid)
     writer.number(sid)
   }
-  if (count >= 0) writer.number(session.processed - count)
+  if (count > 0) writer.number(session.processed - count)
   else writer.string(transactionId)
   writer.number(services.length)
   for (const service of services) writeService(writer, service, session)
@@ -129,66 +116,26 @@ export function writeAnswer(
   for (const balance of balances) writeBalance(writer, balance, session.openedMs)
 }
 
-export function readAnswer(reader: Reader, context: AnswerContext): AnsweredRequest {
-  return {
-    requestNumber: reader.number(),
-    digest: reader.number(),
-    outcome: readOutcome(reader, context),
-  }
-}
-
-function readOutcome(reader: Reader, { sessionKey, session }: AnswerContext): ChargeOutcome {
+export function readAnswer(
+  reader: Reader,
+  { sessionKey, session }: AnswerContext,
+): AnsweredRequest {
+  const requestNumber = reader.number()
+  const digest = reader.number()
   const flags = reader.u8()
   const isOfOthers = (flags & HAS_SUBSCRIBER) !== 0
-  const outcome: ChargeOutcome = {
-    reason: flags & HAS_REASON ? readReason(reader) : 'granted',
-    detail: flags & HAS_DETAIL ? reader.string() : '',
-    aid: isOfOthers ? reader.number() : session.aid,
-    sid: isOfOthers ? reader.number() : session.sid,
-    transactionId:
-      flags & IS_COUNTED
-        ? `${sessionTagOf(sessionKey, session)}-${session.processed - reader.number()}`
-        : reader.string(),
-    services: readServices(reader, session),
-    cost: 0,
-    balances: null,
-  }
-  outcome.cost = flags & HAS_COST ? reader.number() : sumOf(outcome.services)
-  if (flags & HAS_BALANCES) outcome.balances = readBalances(reader, session.openedMs)
-  return outcome
-}
-
-/**
- * The number of requests that the session had processed according to a transaction id; -1 if the id
- * has another form. It compares without building an id, which would take longer than all the rest.
- */
-function requestCountIn(transactionId: string, { sessionKey, session }: AnswerContext): number {
-  const length = lengthOf(transactionId)
-  const keyLength = lengthOf(sessionKey)
-  let at = 0
-  while (at < keyLength) {
-    if (at === length || codeAt(transactionId, at) !== codeAt(sessionKey, at)) return -1
-    at += 1
-  }
-  if (at === length || codeAt(transactionId, at) !== DASH) return -1
-  const openedAt = at + 1
-  at = openedAt
-  while (at < length && codeAt(transactionId, at) !== DASH) at += 1
-  if (numberIn(transactionId, openedAt, at, 36) !== session.openedMs) return -1
-  return numberIn(transactionId, at + 1, length, 10)
-}
-
-/** Parses a safe integer as `toString` writes it; -1 if it has another form. */
-function numberIn(text: string, from: number, end: number, radix: number): number {
-  if (end <= from || (codeAt(text, from) === ZERO && end > from + 1)) return -1
-  let number = 0
-  for (let at = from; at < end; at += 1) {
-    const code = codeAt(text, at)
-    const digit = code < LETTER_A ? code - ZERO : code - LETTER_A + 10
-    if (digit < 0 || digit >= radix || (code > NINE && code < LETTER_A)) return -1
-    number = number * radix + digit
-  }
-  return Number.isSafeInteger(number) ? number : -1
+  const reason = flags & HAS_REASON ? readReason(reader) : 'granted'
+  const detail = flags & HAS_DETAIL ? reader.string() : ''
+  const aid = isOfOthers ? reader.number() : session.aid
+  const sid = isOfOthers ? reader.number() : session.sid
+  const count = flags & IS_COUNTED ? session.processed - reader.number() : 0
+  const transactionId =
+    flags & IS_COUNTED ? transactionIdOf(sessionKey, session, count) : reader.string()
+  const services = readServices(reader, session)
+  const cost = flags & HAS_COST ? reader.number() : sumOf(services)
+  const balances = flags & HAS_BALANCES ? readBalances(reader, session.openedMs) : null
+  const outcome = { reason, detail, aid, sid, transactionId, services, cost, balances }
+  return { requestNumber, digest, count, outcome }
 }
 
 function sumOf(services: readonly ServiceOutcome[]): number {
@@ -266,8 +213,8 @@ function readAction(reader: Reader): ServiceAction {
 }
 
 function readServices(reader: Reader, session: Session): ServiceOutcome[] {
-  const services: ServiceOutcome[] = []
-  for (let left = reader.number(); left > 0; left -= 1) services.push(readService(reader, session))
+  const services = reader.list<ServiceOutcome>()
+  for (let at = 0; at < services.length; at += 1) services[at] = readService(reader, session)
   return services
 }
 

@@ -1,5 +1,5 @@
 /** Encodes a batch of commits as the keys and arguments of lua/commit.lua. */
-import { assert, present } from '../domain/assert.ts'
+import { assert } from '../domain/assert.ts'
 import type { OwnerState } from '../domain/bucket.ts'
 import type { BalanceEvent } from '../domain/events/event.ts'
 import type { Line, OperationLine } from '../domain/line.ts'
@@ -105,17 +105,21 @@ export interface PackedValue {
  */
 export class PackedStates {
   #bytes: Buffer = NO_BYTES
-  readonly #bounds: number[] = []
+  /** Room for an owner with a session. */
+  readonly #bounds = [0, 0, 0, 0]
+  #length = 0
   #read = 0
   readonly #value: PackedValue = { bytes: NO_BYTES, from: 0, end: 0 }
 
   /** A call may be repeated. */
   clear(): void {
-    this.#bounds.length = 0
+    this.#length = 0
   }
 
   add(from: number, end: number): void {
-    this.#bounds.push(from, end)
+    this.#bounds[this.#length] = from
+    this.#bounds[this.#length + 1] = end
+    this.#length += 2
   }
 
   complete(bytes: Buffer): void {
@@ -126,9 +130,10 @@ export class PackedStates {
   /** The next value; valid until the next call of this method. */
   next(): PackedValue {
     const value = this.#value
+    assert(this.#read < this.#length, 'there is another packed value')
     value.bytes = this.#bytes
-    value.from = present(this.#bounds[this.#read], 'begin of a packed value')
-    value.end = present(this.#bounds[this.#read + 1], 'end of a packed value')
+    value.from = this.#bounds[this.#read] as number
+    value.end = this.#bounds[this.#read + 1] as number
     this.#read += 2
     return value
   }
@@ -280,7 +285,7 @@ function writeOwner(
   packed?.add(from, writer.length)
   for (const { sessionKey, session } of sessions) {
     writer.texts(sid, ':', sessionKey)
-    const sessionFrom = writeSessionBlock(writer, session, sessionKey)
+    const sessionFrom = writeSessionBlock(writer, session)
     packed?.add(sessionFrom, writer.length)
   }
 }

@@ -63,7 +63,7 @@ export async function mendAccount(
         state: packOwner(state),
         sessions: sessions.map(({ sessionKey, session }) => ({
           field: sessionField(state.sid, sessionKey),
-          packed: packSession(session, sessionKey),
+          packed: packSession(session),
         })),
       })),
       lostResults: lostOperations.map(({ line, ttlMs }) => ({

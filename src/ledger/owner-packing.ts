@@ -14,7 +14,6 @@ import { Reader } from './reader.ts'
 import { Writer } from './writer.ts'
 
 const OWNER_FORMAT = 2
-const HEADER_BYTES = 49
 const AMOUNTS_BYTES = 48
 const KINDS: readonly BucketKind[] = ['units', 'cost', 'totalCost']
 /** Mask of the kind; the other bits are flags. */
@@ -99,8 +98,13 @@ function writeRest(writer: Writer, bucket: Bucket, sinceMs: number): void {
  * Throws `CorruptValueError` if the value is not a packed owner or its amounts are inconsistent.
  */
 export function unpackOwner(aid: number, sid: number, packed: Buffer): OwnerState {
+  return readOwner(aid, sid, new Reader(packed))
+}
+
+/** As `unpackOwner`, of the value that the reader has opened. */
+export function readOwner(aid: number, sid: number, reader: Reader): OwnerState {
   try {
-    return readOwner(aid, sid, packed)
+    return readParts(aid, sid, reader)
   } catch (error) {
     if (error instanceof CorruptValueError) throw error
     const why = error instanceof Error ? error.message : String(error)
@@ -108,52 +112,50 @@ export function unpackOwner(aid: number, sid: number, packed: Buffer): OwnerStat
   }
 }
 
-function readOwner(aid: number, sid: number, packed: Buffer): OwnerState {
-  const format = packed[0] ?? 0
-  const amounts = new Reader(packed, 1)
-  const version = amounts.f64()
-  // Skips the total, which only the scripts compare.
-  amounts.f64()
-  const count = amounts.f64()
-  const owed = amounts.f64()
-  const repaid = amounts.f64()
-  const nextBucketId = amounts.f64()
-  if (format !== OWNER_FORMAT || !(count >= 0) || count > packed.length) {
+function readParts(aid: number, sid: number, reader: Reader): OwnerState {
+  if (reader.u8() !== OWNER_FORMAT) {
     throw new CorruptValueError('an owner has an unknown format', { aid, sid })
   }
-  const rest = new Reader(packed, HEADER_BYTES + count * AMOUNTS_BYTES)
-  const buckets: Bucket[] = []
+  const version = reader.f64()
+  // Skips the total, which only the scripts compare.
+  reader.skip(8)
+  const count = reader.f64()
+  const owed = reader.f64()
+  const repaid = reader.f64()
+  const nextBucketId = reader.f64()
+  const amountsAt = reader.skip(count * AMOUNTS_BYTES)
+  const buckets = new Array<Bucket>(count)
   let sinceMs = 0
   for (let index = 0; index < count; index += 1) {
-    const bucket = readBucket(amounts, rest, sinceMs)
-    buckets.push(bucket)
+    const bucket = readBucket(reader, amountsAt + index * AMOUNTS_BYTES, sinceMs)
+    buckets[index] = bucket
     sinceMs = bucket.fromMs
   }
-  if (!rest.isAtEnd) throw new CorruptValueError('an owner has a wrong length', { aid, sid })
+  if (!reader.isAtEnd) throw new CorruptValueError('an owner has a wrong length', { aid, sid })
   const owner: OwnerState = { aid, sid, version, nextBucketId, owed, repaid, buckets }
   assert(Number.isSafeInteger(owner.version), 'version is not an integer')
   assertConserved(owner)
   return owner
 }
 
-function readBucket(amounts: Reader, rest: Reader, sinceMs: number): Bucket {
-  const flags = rest.u8()
-  const fromMs = rest.time(sinceMs)
-  const toMs = rest.time(sinceMs)
-  const priority = rest.number()
+function readBucket(reader: Reader, amountsAt: number, sinceMs: number): Bucket {
+  const flags = reader.u8()
+  const fromMs = reader.time(sinceMs)
+  const toMs = reader.time(sinceMs)
+  const priority = reader.number()
   return {
-    id: amounts.f64(),
-    prepaidIncludeId: rest.number(),
+    id: reader.f64At(amountsAt),
+    prepaidIncludeId: reader.number(),
     kind: present(KINDS[flags & KIND_BITS], 'bucket kind'),
-    usaget: flags & HAS_USAGET ? rest.word() : '',
+    usaget: flags & HAS_USAGET ? reader.word() : '',
     priority,
     fromMs,
     toMs,
-    credited: amounts.f64(),
-    spent: amounts.f64(),
-    reserved: amounts.f64(),
-    free: amounts.f64(),
-    limit: amounts.f64(),
-    counter: flags & HAS_COUNTER ? rest.word() : '',
+    credited: reader.f64At(amountsAt + 8),
+    spent: reader.f64At(amountsAt + 16),
+    reserved: reader.f64At(amountsAt + 24),
+    free: reader.f64At(amountsAt + 32),
+    limit: reader.f64At(amountsAt + 40),
+    counter: flags & HAS_COUNTER ? reader.word() : '',
   }
 }

@@ -28,8 +28,8 @@ export function writePayments(writer: Writer, payments: readonly Payment[]): voi
 }
 
 export function readPayments(reader: Reader): Payment[] {
-  const payments: Payment[] = []
-  for (let left = reader.number(); left > 0; left -= 1) payments.push(readPayment(reader))
+  const payments = reader.list<Payment>()
+  for (let at = 0; at < payments.length; at += 1) payments[at] = readPayment(reader)
   return payments
 }
 

@@ -7,35 +7,75 @@ import { NUMBER } from './writer.ts'
 /** Longest word that is cached. */
 const WORD_BYTES_MAX = 32
 const WORDS_CACHED = 512
+const HASH_FACTOR = 0x9e3779b1
+const TOO_SHORT = 'the value ends too early'
 /** Cache of words by a hash of their bytes: usage types and the like occur often. */
 const words: string[] = new Array<string>(WORDS_CACHED).fill('')
 
-export class Reader {
-  readonly #buffer: Buffer
-  readonly #view: DataView
-  #at: number
+/** Bytes, and a view of them. */
+export interface Memory {
+  readonly bytes: Buffer
+  readonly view: DataView
+}
 
-  constructor(bytes: Buffer, from = 0) {
+export function memoryOf(bytes: Buffer): Memory {
+  return { bytes, view: new DataView(bytes.buffer, bytes.byteOffset, bytes.length) }
+}
+
+export class Reader {
+  #buffer: Buffer
+  #view: DataView
+  #at = 0
+  #end: number
+
+  constructor(bytes: Buffer) {
+    const { view } = memoryOf(bytes)
     this.#buffer = bytes
-    this.#view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length)
+    this.#view = view
+    this.#end = bytes.length
+  }
+
+  /**
+   * Goes on with the value in [from, end) of a memory with many values: a reader and a slice for
+   * each would cost as much as reading it.
+   */
+  open({ bytes, view }: Memory, from: number, end: number): void {
+    this.#buffer = bytes
+    this.#view = view
     this.#at = from
+    this.#end = end
   }
 
   get isAtEnd(): boolean {
-    return this.#at === this.#buffer.length
+    return this.#at === this.#end
+  }
+
+  /** For `f64At`. */
+  get position(): number {
+    return this.#at
   }
 
   u8(): number {
-    const value = this.#buffer[this.#at]
-    if (value === undefined) throw new RangeError('the value ends too early')
+    if (this.#at >= this.#end) throw new RangeError(TOO_SHORT)
+    const value = this.#buffer[this.#at] as number
     this.#at += 1
     return value
   }
 
   f64(): number {
-    const value = this.#view.getFloat64(this.#at, true)
-    this.#at += 8
-    return value
+    return this.f64At(this.skip(8))
+  }
+
+  /** The number at a position that has been skipped. */
+  f64At(position: number): number {
+    return this.#view.getFloat64(position, true)
+  }
+
+  /** A list whose length follows, with room for its elements: growing it would take more memory. */
+  list<T>(): T[] {
+    const length = this.number()
+    if (length > this.#end - this.#at) throw new RangeError(TOO_SHORT)
+    return length === 0 ? [] : new Array<T>(length)
   }
 
   number(): number {
@@ -59,14 +99,14 @@ export class Reader {
 
   /** `length` bytes of UTF-8. */
   text(length: number): string {
-    const from = this.#skip(length)
+    const from = this.skip(length)
     return this.#buffer.toString('utf8', from, this.#at)
   }
 
   /** A text that many values share: returned from a cache. */
   word(): string {
     const length = this.number()
-    const from = this.#skip(length)
+    const from = this.skip(length)
     if (length === 0) return ''
     if (length > WORD_BYTES_MAX) return this.#buffer.toString('utf8', from, this.#at)
     const buffer = this.#buffer
@@ -87,9 +127,39 @@ export class Reader {
     return word
   }
 
+  /** A hash of the next bytes, which are not skipped. */
+  hash(length: number): number {
+    const from = this.#at
+    const end = this.skip(length) + length
+    this.#at = from
+    let hash = length
+    let at = from
+    for (; at + 4 <= end; at += 4) hash = Math.imul(hash ^ this.#view.getInt32(at), HASH_FACTOR)
+    for (; at < end; at += 1) hash = Math.imul(hash ^ (this.#buffer[at] as number), HASH_FACTOR)
+    return hash ^ (hash >>> 15)
+  }
+
+  /** Whether the next bytes are these; then they are skipped. */
+  skipIfSame({ bytes, view }: Memory): boolean {
+    const { length } = bytes
+    const from = this.#at
+    if (length > this.#end - from) return false
+    let at = 0
+    for (; at + 4 <= length; at += 4) {
+      if (view.getInt32(at) !== this.#view.getInt32(from + at)) return false
+    }
+    for (; at < length; at += 1) if (bytes[at] !== this.#buffer[from + at]) return false
+    this.#at = from + length
+    return true
+  }
+
   /** The bytes of a chunk, without copying them. */
   chunk(): Buffer {
-    const from = this.#skip(this.number())
+    return this.bytes(this.number())
+  }
+
+  bytes(length: number): Buffer {
+    const from = this.skip(length)
     return this.#buffer.subarray(from, this.#at)
   }
 
@@ -119,11 +189,9 @@ export class Reader {
   }
 
   /** Skips bytes and returns the position where they begin. */
-  #skip(count: number): number {
+  skip(count: number): number {
     const from = this.#at
-    if (!(count >= 0) || count > this.#buffer.length - from) {
-      throw new RangeError('the value ends too early')
-    }
+    if (!(count >= 0) || count > this.#end - from) throw new RangeError(TOO_SHORT)
     this.#at = from + count
     return from
   }

@@ -71,7 +71,7 @@ export function unpackRecord(packed: Buffer): StreamRecord {
     throw new CorruptValueError('a record has an unknown format')
   }
   try {
-    const reader = new Reader(packed, 1)
+    const reader = new Reader(packed.subarray(1))
     const lines: Line[] = []
     for (let left = reader.number(); left > 0; left -= 1) lines.push(readLine(reader))
     const operations = reader.chunk()

@@ -294,15 +294,15 @@ export function writeReservation(writer: Writer, { units, slices, money }: Reser
 
 export function readReservation(reader: Reader): Reservation {
   let sum = 0
-  const slices: Slice[] = []
-  for (let left = reader.number(); left > 0; left -= 1) {
+  const slices = reader.list<Slice>()
+  for (let at = 0; at < slices.length; at += 1) {
     const slice = readSlice(reader)
     sum += slice.units
-    slices.push(slice)
+    slices[at] = slice
   }
-  const money: MoneyHold[] = []
-  for (let left = reader.number(); left > 0; left -= 1) {
-    money.push({ source: readFundingSource(reader), micros: reader.number() })
+  const money = reader.list<MoneyHold>()
+  for (let at = 0; at < money.length; at += 1) {
+    money[at] = { source: readFundingSource(reader), micros: reader.number() }
   }
   return { units: sum + reader.number(), slices, money }
 }
@@ -348,8 +348,8 @@ function readFundingSource(reader: Reader): FundingSource {
 }
 
 function readFundingSources(reader: Reader): FundingSource[] {
-  const sources: FundingSource[] = []
-  for (let left = reader.number(); left > 0; left -= 1) sources.push(readFundingSource(reader))
+  const sources = reader.list<FundingSource>()
+  for (let at = 0; at < sources.length; at += 1) sources[at] = readFundingSource(reader)
   return sources
 }
 

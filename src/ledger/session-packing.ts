@@ -41,27 +41,24 @@ const HAS_SEGMENT = 32
 const HAS_RESERVATION = 64
 const HAS_IDENTIFIER = 128
 
-/**
- * Writes the length as u32, then the session. `sessionKey` is its key in the ledger (keys.ts).
- * Returns the position of the session.
- */
-export function writeSessionBlock(writer: Writer, session: Session, sessionKey: string): number {
+/** Writes the length as u32, then the session. Returns the position of the session. */
+export function writeSessionBlock(writer: Writer, session: Session): number {
   const openedAt = writer.openLength()
-  writeSession(writer, session, sessionKey)
+  writeSession(writer, session)
   writer.closeLength(openedAt)
   return openedAt
 }
 
-export function packSession(session: Session, sessionKey: string): Buffer {
+export function packSession(session: Session): Buffer {
   const writer = new Writer(SESSION_BYTES)
-  writeSession(writer, session, sessionKey)
+  writeSession(writer, session)
   return writer.take()
 }
 
 /** Usual size of a packed session. */
 const SESSION_BYTES = 1024
 
-function writeSession(writer: Writer, session: Session, sessionKey: string): void {
+function writeSession(writer: Writer, session: Session): void {
   const { openedMs, services, answered } = session
   const hasTermsAfter = services.some(({ segment }) => segment !== null && segment.after !== null)
   writer.u8(hasTermsAfter ? FORMAT_WITH_TERMS_AFTER : SESSION_FORMAT)
@@ -80,29 +77,36 @@ function writeSession(writer: Writer, session: Session, sessionKey: string): voi
   writer.number(services.length)
   for (const service of services) writeService(writer, service, openedMs)
   writer.number(answered.length)
-  if (answered.length === 0) return
-  const context: AnswerContext = { sessionKey, session }
-  for (const answer of answered) writeAnswer(writer, answer, context)
+  for (const answer of answered) writeAnswer(writer, answer, session)
 }
 
-/** Throws `CorruptValueError` if the value is not a packed session. */
+/**
+ * `sessionKey` is its key in the ledger (keys.ts). Throws `CorruptValueError` if the value is not a
+ * packed session.
+ */
 export function unpackSession(
   aid: number,
   sid: number,
   sessionKey: string,
   packed: Buffer,
 ): Session {
-  if (packed[0] !== SESSION_FORMAT && packed[0] !== FORMAT_WITH_TERMS_AFTER) {
-    throw new CorruptValueError('a session has an unknown format', { aid, sid })
-  }
+  return readSession(aid, sid, sessionKey, new Reader(packed))
+}
+
+/** As `unpackSession`, of the value that the reader has opened. */
+export function readSession(aid: number, sid: number, sessionKey: string, reader: Reader): Session {
   try {
-    return readSession(aid, sid, sessionKey, new Reader(packed, 1))
+    const format = reader.u8()
+    if (format === SESSION_FORMAT || format === FORMAT_WITH_TERMS_AFTER) {
+      return readParts(aid, sid, sessionKey, reader)
+    }
   } catch (error) {
     throw new CorruptValueError('a session is damaged', { aid, sid, cause: error })
   }
+  throw new CorruptValueError('a session has an unknown format', { aid, sid })
 }
 
-function readSession(aid: number, sid: number, sessionKey: string, reader: Reader): Session {
+function readParts(aid: number, sid: number, sessionKey: string, reader: Reader): Session {
   const marked = reader.u8()
   const state = present(STATES[marked & ~HAS_CLIENT], 'state of a session')
   const client = marked & HAS_CLIENT ? { name: reader.word(), stateId: reader.number() } : null
@@ -129,14 +133,14 @@ function readSession(aid: number, sid: number, sessionKey: string, reader: Reade
 }
 
 function readServices(reader: Reader, sinceMs: number): ServiceSession[] {
-  const services: ServiceSession[] = []
-  for (let left = reader.number(); left > 0; left -= 1) services.push(readService(reader, sinceMs))
+  const services = reader.list<ServiceSession>()
+  for (let at = 0; at < services.length; at += 1) services[at] = readService(reader, sinceMs)
   return services
 }
 
 function readAnswers(reader: Reader, context: AnswerContext): AnsweredRequest[] {
-  const answered: AnsweredRequest[] = []
-  for (let left = reader.number(); left > 0; left -= 1) answered.push(readAnswer(reader, context))
+  const answered = reader.list<AnsweredRequest>()
+  for (let at = 0; at < answered.length; at += 1) answered[at] = readAnswer(reader, context)
   return answered
 }
 

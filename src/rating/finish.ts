@@ -18,7 +18,8 @@ export function finishSession(
   session.processed += 1
   session.client = latestClient(session.client, request.client)
   if (requestNumber >= 0) session.lastNumber = requestNumber
-  session.answered = addAnswer(session.answered, { requestNumber, digest, outcome })
+  const answer = { requestNumber, digest, count: session.processed, outcome }
+  session.answered = addAnswer(session.answered, answer)
   if (refused) session.state = 'denied'
   else if (kind === 'release' || kind === 'event') session.state = 'closed'
   const open = session.state === 'open'

@@ -93,7 +93,9 @@ export class SessionWork implements UnitWork<WorkState> {
           : detailOf(reason, services, request, this.#context.profile, this.#hasExpired),
       aid: session.aid,
       sid: session.sid,
-      transactionId: request.pretend ? '' : transactionIdOf(identified.sessionKey, session),
+      transactionId: request.pretend
+        ? ''
+        : transactionIdOf(identified.sessionKey, session, session.processed + 1),
       services,
       cost,
       balances: request.wantBalances

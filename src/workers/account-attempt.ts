@@ -187,13 +187,15 @@ export class AccountAttempt {
 
   /** The commit; null if there is nothing to write. */
   commit(backoffHintMs: number): AccountCommit | null {
-    const owners: AccountCommit['owners'] = []
+    let owners: AccountCommit['owners'] | null = null
     for (const { cached, state, fence, sessions } of this.#owners.values) {
       if (sessions === null) continue
       const next = withVersion(state, cached.version + 1)
-      owners.push({ state: next, fence, sessions })
+      const owner = { state: next, fence, sessions }
+      if (owners === null) owners = [owner]
+      else owners.push(owner)
     }
-    if (owners.length === 0) return null
+    if (owners === null) return null
     const expectedVersion = this.#sharedBefore.version
     const state = isUnchanged(this.#sharedBefore, this.#sharedState)
       ? null

@@ -89,10 +89,9 @@ export class BatchExecutor {
     for (const item of items) {
       let account = this.#accounts.get(item.aid)
       if (account === undefined) {
-        account = { aid: item.aid, waiting: [], isBusy: false }
+        account = { aid: item.aid, waiting: [item], isBusy: false }
         this.#accounts.set(item.aid, account)
-      }
-      account.waiting.push(item)
+      } else account.waiting.push(item)
       if (account.isBusy) continue
       account.isBusy = true
       this.#ready.push(account)

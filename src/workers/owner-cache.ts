@@ -14,12 +14,16 @@ import type { OwnerState } from '../domain/bucket.ts'
 import type { Session } from '../domain/session.ts'
 import type { PackedStates } from '../ledger/commit-layout.ts'
 import type { Fence, LoadedOwner } from '../ledger/ledger.ts'
-import { packOwner, unpackOwner } from '../ledger/owner-packing.ts'
-import { packSession, unpackSession } from '../ledger/session-packing.ts'
+import { packOwner, readOwner } from '../ledger/owner-packing.ts'
+import { Reader } from '../ledger/reader.ts'
+import { packSession, readSession } from '../ledger/session-packing.ts'
 import { Slabs } from './slabs.ts'
 
 /** In place of a slot: the session is known to be absent. */
 const ABSENT = -1
+
+/** Each value is read at once. */
+const reader = new Reader(Buffer.alloc(0))
 
 export class CachedOwner {
   readonly aid: number
@@ -52,7 +56,8 @@ export class CachedOwner {
 
   /** A copy of the state. */
   state(): OwnerState {
-    return unpackOwner(this.aid, this.sid, this.#slabs.read(this.#state))
+    this.#slabs.open(this.#state, reader)
+    return readOwner(this.aid, this.sid, reader)
   }
 
   hasSession(sessionKey: string): boolean {
@@ -63,7 +68,8 @@ export class CachedOwner {
   session(sessionKey: string): Session | null {
     const slot = this.#sessions?.get(sessionKey) ?? ABSENT
     if (slot === ABSENT) return null
-    return unpackSession(this.aid, this.sid, sessionKey, this.#slabs.read(slot))
+    this.#slabs.open(slot, reader)
+    return readSession(this.aid, this.sid, sessionKey, reader)
   }
 
   takeSession(sessionKey: string, session: Session | null): void {
@@ -73,7 +79,7 @@ export class CachedOwner {
       this.#sessions.set(sessionKey, ABSENT)
       return
     }
-    const packed = packSession(session, sessionKey)
+    const packed = packSession(session)
     this.#keepSession(sessionKey, packed, 0, packed.length)
   }
 
@@ -108,20 +114,13 @@ export class CachedOwner {
   /** Moves the values to other slabs, as the cache drops its own with a generation. */
   moveTo(slabs: Slabs): void {
     if (slabs === this.#slabs) return
-    this.#state = this.#moved(this.#state, slabs)
+    this.#state = this.#slabs.move(this.#state, slabs)
     if (this.#sessions !== null) {
       for (const [sessionKey, slot] of this.#sessions) {
-        if (slot !== ABSENT) this.#sessions.set(sessionKey, this.#moved(slot, slabs))
+        if (slot !== ABSENT) this.#sessions.set(sessionKey, this.#slabs.move(slot, slabs))
       }
     }
     this.#slabs = slabs
-  }
-
-  #moved(slot: number, slabs: Slabs): number {
-    const bytes = this.#slabs.read(slot)
-    const moved = slabs.add(bytes, 0, bytes.length)
-    this.#slabs.free(slot)
-    return moved
   }
 
   #keepSession(sessionKey: string, bytes: Buffer, from: number, end: number): void {

@@ -5,6 +5,9 @@ import { StoreDownError } from '../store/redis.ts'
 import { GenerationCache } from './generation-cache.ts'
 
 interface CachedLocation extends SessionLocation {
+  readonly origin: string
+  /** Session of another origin with the same id; undefined without one. */
+  readonly next: CachedLocation | undefined
   /** Key of the session in the ledger, cached because computing it is more expensive. */
   sessionKey: string
   /** When the directory entry was last known to be renewed, by the node's clock. */
@@ -15,6 +18,7 @@ interface CachedLocation extends SessionLocation {
 type SessionIdentity = Pick<ChargeRequest, 'origin' | 'sessionId'>
 
 export class SessionLocationCache {
+  /** By session id, which is cheaper than a name with the origin. */
   readonly #known: GenerationCache<string, CachedLocation>
   readonly #ledger: Ledger
   readonly #ttlMs: number
@@ -27,14 +31,14 @@ export class SessionLocationCache {
 
   /** The cached location. Renews the directory entry of long sessions. */
   peek(session: SessionIdentity, nowMs: number): CachedLocation | undefined {
-    const name = nameOf(session)
-    const cached = this.#known.get(name)
+    let cached = this.#known.get(session.sessionId)
+    while (cached !== undefined && cached.origin !== session.origin) cached = cached.next
     if (cached === undefined) return undefined
     if (nowMs - cached.freshMs > this.#ttlMs / 2) {
       cached.freshMs = nowMs
       // If Redis is unavailable, the entry has half its TTL left, and the next worker that uses it
       // renews it.
-      this.#ledger.renewLocations([cached.sessionKey]).catch(() => this.#known.delete(name))
+      this.#ledger.renewLocations([cached.sessionKey]).catch(() => this.forget(session))
     }
     return cached
   }
@@ -45,11 +49,25 @@ export class SessionLocationCache {
     { aid, sid }: SessionLocation,
     nowMs: number,
   ): void {
-    this.#known.set(nameOf(session), { aid, sid, sessionKey, freshMs: nowMs })
+    const { origin, sessionId } = session
+    const next = this.#others(session)
+    this.#known.set(sessionId, { aid, sid, sessionKey, freshMs: nowMs, origin, next })
   }
 
   forget(session: SessionIdentity): void {
-    this.#known.delete(nameOf(session))
+    const others = this.#others(session)
+    if (others === undefined) this.#known.delete(session.sessionId)
+    else this.#known.set(session.sessionId, others)
+  }
+
+  /** The sessions of other origins with the same id. */
+  #others({ origin, sessionId }: SessionIdentity): CachedLocation | undefined {
+    let others: CachedLocation | undefined
+    let known = this.#known.get(sessionId)
+    for (; known !== undefined; known = known.next) {
+      if (known.origin !== origin) others = { ...known, next: others }
+    }
+    return others
   }
 
   /**
@@ -68,8 +86,4 @@ export class SessionLocationCache {
     }
     return locations
   }
-}
-
-function nameOf({ origin, sessionId }: SessionIdentity): string {
-  return `${origin}\u0000${sessionId}`
 }

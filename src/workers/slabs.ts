@@ -2,6 +2,7 @@
  * Packed values in memory outside V8's heap, so that the garbage collector neither copies nor marks
  * them. A slot has the size of its class: multiples of 64 bytes up to 1 KiB, then powers of two.
  */
+import { type Memory, memoryOf, type Reader } from '../ledger/reader.ts'
 
 /** A value's place: number of the slab, then the position within it in units of `UNIT_BYTES`. */
 export type Slot = number
@@ -14,8 +15,7 @@ const UNIT_MASK = (1 << UNIT_BITS) - 1
 const SMALL_CLASSES = 16
 const LENGTH_BYTES = 4
 
-interface Slab {
-  bytes: Buffer
+interface Slab extends Memory {
   sizeClass: number
 }
 
@@ -50,11 +50,22 @@ export class Slabs {
     this.#freeOf(this.#slabOf(slot).sizeClass).push(slot)
   }
 
-  /** The value's bytes, without copying them: valid until it is replaced or freed. */
-  read(slot: Slot): Buffer {
-    const { bytes } = this.#slabOf(slot)
+  /** Opens the value, without copying it: valid until it is replaced or freed. */
+  open(slot: Slot, reader: Reader): void {
+    const slab = this.#slabOf(slot)
     const at = (slot & UNIT_MASK) * UNIT_BYTES
-    return bytes.subarray(at + LENGTH_BYTES, at + LENGTH_BYTES + bytes.readUInt32LE(at))
+    const from = at + LENGTH_BYTES
+    reader.open(slab, from, from + slab.view.getUint32(at, true))
+  }
+
+  /** Copies the value to other slabs and frees its slot. */
+  move(slot: Slot, to: Slabs): Slot {
+    const { bytes, view } = this.#slabOf(slot)
+    const at = (slot & UNIT_MASK) * UNIT_BYTES
+    const from = at + LENGTH_BYTES
+    const moved = to.add(bytes, from, from + view.getUint32(at, true))
+    this.free(slot)
+    return moved
   }
 
   #slabOf(slot: Slot): Slab {
@@ -62,9 +73,9 @@ export class Slabs {
   }
 
   #write(slot: Slot, source: Buffer, from: number, end: number): void {
-    const { bytes } = this.#slabOf(slot)
+    const { bytes, view } = this.#slabOf(slot)
     const at = (slot & UNIT_MASK) * UNIT_BYTES
-    bytes.writeUInt32LE(end - from, at)
+    view.setUint32(at, end - from, true)
     source.copy(bytes, at + LENGTH_BYTES, from, end)
   }
 
@@ -84,7 +95,8 @@ export class Slabs {
     const sizeBytes = bytesOf(sizeClass)
     const count = Math.max(1, Math.floor(SLAB_BYTES / sizeBytes))
     const first = this.#slabs.length << UNIT_BITS
-    this.#slabs.push({ bytes: Buffer.allocUnsafeSlow(count * sizeBytes), sizeClass })
+    const { bytes, view } = memoryOf(Buffer.allocUnsafeSlow(count * sizeBytes))
+    this.#slabs.push({ bytes, view, sizeClass })
     for (let index = count - 1; index > 0; index -= 1) {
       free.push(first + (index * sizeBytes) / UNIT_BYTES)
     }

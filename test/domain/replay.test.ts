@@ -89,7 +89,12 @@ describe('a first-time request', () => {
 })
 
 describe('a repeated request', () => {
-  const answered = addAnswer([], { requestNumber: 3, digest: 77, outcome: outcomeOf('third') })
+  const answered = addAnswer([], {
+    requestNumber: 3,
+    digest: 77,
+    count: 1,
+    outcome: outcomeOf('third'),
+  })
 
   it.each([
     ['the same number and content', 3, 77, 'third'],
@@ -115,6 +120,7 @@ describe('the stored answers', () => {
       answered = addAnswer(answered, {
         requestNumber,
         digest: index,
+        count: index + 1,
         outcome: outcomeOf(String(number)),
       })
     }

@@ -10,15 +10,15 @@ const sessionKey = keyOf('a')
 const session: Session = sessionOf(7, 'a', { openedMs: 1_795_305_724_971, processed: 9 })
 const context = { sessionKey, session }
 
-function answerOf(transactionId: string): AnsweredRequest {
+function answerOf(transactionId: string, count: number): AnsweredRequest {
   const outcome = { reason: 'granted' as const, detail: '', aid: 1, sid: 7, transactionId }
   const rest = { services: [], cost: 0, balances: null }
-  return { requestNumber: 8, digest: 2 ** 52, outcome: { ...outcome, ...rest } }
+  return { requestNumber: 8, digest: 2 ** 52, count, outcome: { ...outcome, ...rest } }
 }
 
 function packed(answered: AnsweredRequest): Buffer {
   const writer = new Writer(64)
-  writeAnswer(writer, answered, context)
+  writeAnswer(writer, answered, session)
   return writer.take()
 }
 
@@ -33,28 +33,13 @@ describe('a stored answer', () => {
   })
 
   it('omits a transaction id that the session implies', () => {
-    const answered = answerOf(`${sessionKey}-mwr2ob3f-9`)
+    const answered = answerOf(`${sessionKey}-mwr2ob3f-9`, 9)
     expect(packed(answered)).toHaveLength(12)
     expect(readAnswer(new Reader(packed(answered)), context)).toEqual(answered)
   })
 
-  it.each([
-    '',
-    sessionKey,
-    `${sessionKey}-`,
-    `${sessionKey}-mwr2ob3f`,
-    `${sessionKey}-mwr2ob3f-`,
-    `${sessionKey}-mwr2ob3f-09`,
-    `${sessionKey}-mwr2ob3f-9-1`,
-    `${sessionKey}-mwr2ob3f-x`,
-    `${sessionKey}-0mwr2ob3f-9`,
-    `${sessionKey}-MWR2OB3F-9`,
-    `${sessionKey}-mwr2ob3g-9`,
-    `${sessionKey}-mwr2ob3f-90071992547409930`,
-    `X${sessionKey.slice(1)}-mwr2ob3f-9`,
-    `${sessionKey} mwr2ob3f-9`,
-  ])('keeps a transaction id that the session does not imply: %s', (transactionId) => {
-    const answered = answerOf(transactionId)
+  it.each(['', `${sessionKey}-mwr2ob3f-9`, 'anything'])('keeps an id of another form: %s', (id) => {
+    const answered = answerOf(id, 0)
     expect(readAnswer(new Reader(packed(answered)), context)).toEqual(answered)
   })
 })

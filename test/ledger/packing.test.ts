@@ -110,7 +110,7 @@ describe(`packed values (seed ${SEED})`, () => {
     const [each] = fc.sample(segment, { seed: 1, numRuns: 1 })
     const formatOf = (after: Segment['after']) => {
       const held = { ...SERVICE, segment: { ...(each as Segment), after } }
-      return packSession(sessionOf(1, 'a', { services: [SERVICE, held] }), KEY)[0]
+      return packSession(sessionOf(1, 'a', { services: [SERVICE, held] }))[0]
     }
     expect(formatOf(null)).toBe(1)
     expect(formatOf({ digest: 5, endMs: 6 })).toBe(2)
@@ -130,7 +130,7 @@ describe(`packed values (seed ${SEED})`, () => {
         const record = packRecord({ lines, operations: [] })
         return fc.record({
           owner: damage(packOwner(state)),
-          session: damage(packSession(one, KEY)),
+          session: damage(packSession(one)),
           record: damage(record),
           sound: fc.constant(one),
         })
@@ -161,7 +161,7 @@ describe(`packed values (seed ${SEED})`, () => {
     }
     const [one] = fc.sample(session, { seed: 1, numRuns: 1 })
     const record = { lines: [], operations: [] }
-    for (const packed of [packSession(one as Session, KEY), packRecord(record)]) {
+    for (const packed of [packSession(one as Session), packRecord(record)]) {
       const bytes = Buffer.from(packed)
       bytes.writeUInt8(99, 0)
       expect(() => unpackSession(1, 1, KEY, bytes)).toThrow(CorruptValueError)
@@ -189,7 +189,7 @@ const SERVICE = {
 }
 
 function repacked(one: Session, key = KEY): Session {
-  return unpackSession(one.aid, one.sid, key, packSession(one, key))
+  return unpackSession(one.aid, one.sid, key, packSession(one))
 }
 
 function doubleOf(value: number): Buffer {

@@ -6,8 +6,8 @@ import { Writer } from '../../src/ledger/writer.ts'
 
 const LENGTH_BYTES = 4
 
-export function packSession(session: Session, sessionKey: string): Buffer {
-  return packed((writer) => writeSessionBlock(writer, session, sessionKey))
+export function packSession(session: Session): Buffer {
+  return packed((writer) => writeSessionBlock(writer, session))
 }
 
 export function packRecord(record: StreamRecord): Buffer {

@@ -245,7 +245,12 @@ export const session: fc.Arbitrary<Session> = fc.record({
   client: fc.option(fc.record({ name: fc.string(), stateId: fc.nat() })),
   lastNumber: fc.integer({ min: -1, max: 2 ** 50 }),
   answered: fc.array(
-    fc.record({ requestNumber: fc.integer({ min: -1 }), digest: amount, outcome }),
+    fc.record({
+      requestNumber: fc.integer({ min: -1 }),
+      digest: amount,
+      count: fc.constant(0),
+      outcome,
+    }),
     { maxLength: 3 },
   ),
   services: fc.array(service, { maxLength: 3 }),
