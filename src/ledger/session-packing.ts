@@ -41,17 +41,6 @@ const HAS_SEGMENT = 32
 const HAS_RESERVATION = 64
 const HAS_IDENTIFIER = 128
 
-/**
- * Writes the length as u32, then the session. `sessionKey` is its key in the ledger (keys.ts).
- * Returns the position of the session.
- */
-export function writeSessionBlock(writer: Writer, session: Session, sessionKey: string): number {
-  const openedAt = writer.openLength()
-  writeSession(writer, session, sessionKey)
-  writer.closeLength(openedAt)
-  return openedAt
-}
-
 export function packSession(session: Session, sessionKey: string): Buffer {
   const writer = new Writer(SESSION_BYTES)
   writeSession(writer, session, sessionKey)
@@ -61,7 +50,8 @@ export function packSession(session: Session, sessionKey: string): Buffer {
 /** Usual size of a packed session. */
 const SESSION_BYTES = 1024
 
-function writeSession(writer: Writer, session: Session, sessionKey: string): void {
+/** `sessionKey` is its key in the ledger (keys.ts). */
+export function writeSession(writer: Writer, session: Session, sessionKey: string): void {
   const { openedMs, services, answered } = session
   const hasTermsAfter = services.some(({ segment }) => segment !== null && segment.after !== null)
   writer.u8(hasTermsAfter ? FORMAT_WITH_TERMS_AFTER : SESSION_FORMAT)
