@@ -175,7 +175,7 @@ export function layOut(
 const ACCOUNT_BYTES = 256
 const STATES_BYTES = 1024
 
-/** Assigns each distinct key of a call an index. */
+/** Assigns each distinct key of a call an index, in ascending order: the script relies on it. */
 class KeyTable {
   readonly list: string[] = []
   readonly #indexes = new Map<string, number>()

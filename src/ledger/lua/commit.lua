@@ -5,22 +5,22 @@
 -- ARGV  [1] epoch that the worker expects
 --       [2] the packed batch, little endian; (text) is its length as I4, then its bytes:
 --       d now (ms), d token of the worker, H accounts; then per account:
---         I4 bytes of this account after this field, H its states, B kind, d expected version of
---         the shared owner (-1: any), d expected fence of the account's profile (-1: any), H key of
---         the account
---         counts:     only of kind 3: H owners, H ms of the back-off hint to set after a conflict
---                     (0: none); then of what follows the owners: H shared states, H operations
---                     (65535: none, but credit may change), H index writes, H registrations,
---                     H records. The other kinds have one owner with one session, and 0: nothing
---                     else; 1: an index write and a registration; 2: two index writes and a record
+--         I4 bytes of this account after this field, H its arguments from [3] on, B kind, d expected
+--         version of the shared owner (-1: any), d expected fence of the account's profile (-1:
+--         any), H key of the account
+--         kind:       255: counts follow. Otherwise there is one owner with one session, and of the
+--                     rest only index writes + 4 * registrations + 8 * records
+--         counts:     H owners, H ms of the back-off hint to set after a conflict (0: none); then
+--                     of what follows the owners: H shared states, H operations (65535: none, but
+--                     credit may change), H index writes, H registrations, H records
 --         per owner:  d expected profile fence (-1: any), H sessions, (name), (field of the fence)
 --         shared:     (name)
 --         per operation: H key, (ttl, ms), (result); nothing is written if one was done before
 --         per index write: H key of expiry or tombstones, (score, ms; empty: remove), (member)
 --         per registration: H key, (ttl, ms), (location), (expected location)
 --         record:     (packed record)
---       [3] … the states of all accounts, each after its field: per owner its own and its
---       sessions; then the shared one
+--       from [3] on, per account: field of the state and state of each owner, each followed by
+--       field and packed session of its sessions; then of the shared owner
 --       The version of an owner's state is the version that was read, plus one.
 -- REPLY an error EPOCH if the data has another epoch; COMMITTED if every account is committed; or
 --       per account: COMMITTED, or { code, ... } as documented in replies.ts:
