@@ -231,14 +231,7 @@ function writeAccount(
   let count = shared.state === null ? 0 : 2
   for (const { sessions } of owners) count += 2 + 2 * sessions.length
   const records = hasRecord ? 1 : 0
-  const isUsual =
-    owners.length === 1 &&
-    owners[0]?.sessions.length === 1 &&
-    shared.state === null &&
-    operation === null &&
-    !isCredited &&
-    registrations.length < 2 &&
-    commit.backoffHintMs === 0
+  const isUsual = needsNoCounts(commit)
   writer.u16(count)
   writer.u8(isUsual ? moved + 4 * registrations.length + 8 * records : WITH_COUNTS)
   writer.f64(shared.expectedVersion)
@@ -275,6 +268,20 @@ function writeAccount(
   }
   if (hasRecord) writeRecordBlock(writer, { lines, operations, events })
   return count
+}
+
+/** Whether an account has one owner with one session, and at most what its kind can tell. */
+function needsNoCounts(commit: AccountCommit): boolean {
+  const { owners, shared, operation, registrations } = commit
+  return (
+    owners.length === 1 &&
+    owners[0]?.sessions.length === 1 &&
+    shared.state === null &&
+    operation === null &&
+    commit.mayChangeCredit !== true &&
+    registrations.length < 2 &&
+    commit.backoffHintMs === 0
+  )
 }
 
 const NO_EVENTS: readonly BalanceEvent[] = []

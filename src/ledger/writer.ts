@@ -23,7 +23,7 @@ export const NUMBER = {
 
 const NUMBER_BYTES_MAX = 10
 const [DOLLAR, CARRIAGE_RETURN, LINE_FEED] = [0x24, 0x0d, 0x0a]
-/** Of a usual length. */
+/** Digits of a usual length. */
 const BULK_DIGITS = 3
 const BULK_HEAD_BYTES = 1 + BULK_DIGITS + 2
 /** Length and ends of lines. */

@@ -5,9 +5,9 @@
 -- ARGV  [1] epoch that the worker expects
 --       [2] the packed batch, little endian; (text) is its length as I4, then its bytes:
 --       d now (ms), d token of the worker, H accounts; then per account:
---         I4 bytes of this account after this field, H its arguments from [3] on, B kind, d expected
---         version of the shared owner (-1: any), d expected fence of the account's profile (-1:
---         any), H key of the account
+--         I4 bytes of this account after this field, H its arguments from [3] on, B kind,
+--         d expected version of the shared owner (-1: any), d expected fence of the account's
+--         profile (-1: any), H key of the account
 --         kind:       255: counts follow. Otherwise there is one owner with one session, and of the
 --                     rest only index writes + 4 * registrations + 8 * records
 --         counts:     H owners, H ms of the back-off hint to set after a conflict (0: none); then
