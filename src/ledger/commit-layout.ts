@@ -5,10 +5,10 @@ import type { BalanceEvent } from '../domain/events/event.ts'
 import type { Line, OperationLine } from '../domain/line.ts'
 import type { Session, SessionState } from '../domain/session.ts'
 import { FENCE_PREFIX, indexMember, type LedgerKeys, STATE_PREFIX } from './keys.ts'
-import { writeOwnerBlock } from './owner-packing.ts'
+import { writeOwnerState } from './owner-packing.ts'
 import { packResult, writeRecordBlock } from './record-packing.ts'
 import type { CommitCall, Epoch } from './scripts.ts'
-import { writeSessionBlock } from './session-packing.ts'
+import { writeSession } from './session-packing.ts'
 import { Writer } from './writer.ts'
 
 /** An owner that a commit writes; `state.version` is the version that was read, plus one. */
@@ -160,23 +160,27 @@ export function layOut(
   table.index(epoch.key)
   table.index(keys.stream(keys.partitionOf(batch[0]?.aid ?? 0)))
   const writer = new Writer(batch.length * ACCOUNT_BYTES)
+  const states = new Writer(batch.length * STATES_BYTES)
   writer.f64(nowMs)
   writer.f64(token)
   writer.u16(batch.length)
+  let count = 0
   for (const commit of batch) {
     const openedAt = writer.openLength()
-    writeAccount(commit, settings, table, writer)
+    count += writeAccount(commit, settings, table, { writer, states })
     writer.closeLength(openedAt)
   }
-  const bytes = writer.bytes()
+  const bytes = states.bytes()
   for (const { packed } of batch) packed?.complete(bytes)
-  return { keys: table.list, args: [epoch.text, bytes], accounts: batch.length }
+  const args = [epoch.text, writer.bytes(), { bytes, count }]
+  return { keys: table.list, args, accounts: batch.length }
 }
 
-/** Usual size of the packed commit of one account. */
-const ACCOUNT_BYTES = 1024
+/** Usual size of the packed commit of one account, and of its states. */
+const ACCOUNT_BYTES = 256
+const STATES_BYTES = 1024
 
-/** Assigns each distinct key of a call an index. */
+/** Assigns each distinct key of a call an index, in ascending order: the script relies on it. */
 class KeyTable {
   readonly list: string[] = []
   readonly #indexes = new Map<string, number>()
@@ -200,51 +204,58 @@ class KeyTable {
   }
 }
 
-/** Kinds of accounts in lua/commit.lua. */
-const KIND = { USUAL: 0, OWNERS: 1, FURTHER_COUNTS: 2 } as const
+/** Kind of an account in lua/commit.lua whose counts follow. */
+const WITH_COUNTS = 255
 
 /** In place of the number of operations in lua/commit.lua. */
 const CREDITED = 0xff_ff
 
+/** The packed batch, and the states, which are arguments of their own. */
+interface Writers {
+  writer: Writer
+  states: Writer
+}
+
+/** Returns the number of arguments with states. */
 function writeAccount(
   commit: AccountCommit,
   settings: LayoutSettings,
   table: KeyTable,
-  writer: Writer,
-): void {
+  writers: Writers,
+): number {
   const { aid, owners, shared, registrations, operation, lines, events = NO_EVENTS } = commit
   const { keys } = settings
   const { packed } = commit
+  const { writer, states } = writers
   packed?.clear()
   assert(owners.length > 0 || shared.state !== null, 'a commit writes a state')
-  const indexWrites = countIndexWrites(owners)
+  const moved = countIndexWrites(owners)
   const operations = resultsOf(operation)
   const hasRecord = operations.length > 0 || lines.length > 0 || events.length > 0
-  const hasMore =
-    indexWrites + registrations.length > 0 ||
-    hasRecord ||
-    shared.state !== null ||
-    commit.backoffHintMs > 0
-  const isUsual = !hasMore && owners.length === 1 && owners[0]?.sessions.length === 1
-  writer.u8(isUsual ? KIND.USUAL : hasMore ? KIND.FURTHER_COUNTS : KIND.OWNERS)
+  const isCredited = operation === null && commit.mayChangeCredit === true
+  let count = shared.state === null ? 0 : 2
+  for (const { sessions } of owners) count += 2 + 2 * sessions.length
+  const records = hasRecord ? 1 : 0
+  const isUsual = needsNoCounts(commit)
+  writer.u16(count)
+  writer.u8(isUsual ? moved + 4 * registrations.length + 8 * records : WITH_COUNTS)
   writer.f64(shared.expectedVersion)
   writer.f64(shared.fence ?? -1)
   writer.u16(table.account(aid, keys))
-  writer.u16(owners.length)
-  if (hasMore) {
+  if (!isUsual) {
+    writer.u16(owners.length)
     writer.u16(commit.backoffHintMs)
     writer.u16(shared.state === null ? 0 : 1)
-    const isCredited = operation === null && commit.mayChangeCredit === true
     writer.u16(isCredited ? CREDITED : operations.length)
-    writer.u16(indexWrites)
+    writer.u16(moved)
     writer.u16(registrations.length)
-    writer.u16(hasRecord ? 1 : 0)
+    writer.u16(records)
   }
-  for (const owner of owners) writeOwner(owner, aid, writer, packed)
+  for (const owner of owners) writeOwner(owner, aid, writers, packed)
   if (shared.state !== null) {
     writer.text(`${aid}:0`)
-    const from = writeOwnerBlock(writer, shared.state)
-    packed?.add(from, writer.length)
+    states.bulkTexts(STATE_PREFIX, '0')
+    writeState(shared.state, states, packed)
   }
   for (const result of operations) {
     writer.u16(table.index(keys.operation(aid, result.operationId)))
@@ -261,6 +272,21 @@ function writeAccount(
     writer.text(expected)
   }
   if (hasRecord) writeRecordBlock(writer, { lines, operations, events })
+  return count
+}
+
+/** Whether an account has one owner with one session, and at most what its kind can tell. */
+function needsNoCounts(commit: AccountCommit): boolean {
+  const { owners, shared, operation, registrations } = commit
+  return (
+    owners.length === 1 &&
+    owners[0]?.sessions.length === 1 &&
+    shared.state === null &&
+    operation === null &&
+    commit.mayChangeCredit !== true &&
+    registrations.length < 2 &&
+    commit.backoffHintMs === 0
+  )
 }
 
 const NO_EVENTS: readonly BalanceEvent[] = []
@@ -272,22 +298,30 @@ function resultsOf(operation: CommittedOperation | null): readonly OperationLine
 function writeOwner(
   { state, fence, sessions }: OwnerCommit,
   aid: number,
-  writer: Writer,
+  { writer, states }: Writers,
   packed: PackedStates | undefined,
 ): void {
   const sid = String(state.sid)
   writer.f64(fence)
   writer.u16(sessions.length)
   writer.texts(String(aid), ':', sid)
-  writer.texts(STATE_PREFIX, sid)
   writer.texts(FENCE_PREFIX, sid)
-  const from = writeOwnerBlock(writer, state)
-  packed?.add(from, writer.length)
+  states.bulkTexts(STATE_PREFIX, sid)
+  writeState(state, states, packed)
   for (const { sessionKey, session } of sessions) {
-    writer.texts(sid, ':', sessionKey)
-    const sessionFrom = writeSessionBlock(writer, session)
-    packed?.add(sessionFrom, writer.length)
+    states.bulkTexts(sid, ':', sessionKey)
+    const openedAt = states.openBulk()
+    writeSession(states, session)
+    const from = states.closeBulk(openedAt)
+    packed?.add(from, states.length - 2)
   }
+}
+
+function writeState(state: OwnerState, states: Writer, packed: PackedStates | undefined): void {
+  const openedAt = states.openBulk()
+  writeOwnerState(states, state)
+  const from = states.closeBulk(openedAt)
+  packed?.add(from, states.length - 2)
 }
 
 /**
@@ -298,9 +332,10 @@ function keepsIndexEntry({ session, before }: SessionCommit): boolean {
   return session.state === 'open' && before === 'open'
 }
 
+/** A tombstone of an earlier session with the same id stays until it is due; see lua/forget.lua. */
 function indexWritesOf(change: SessionCommit): number {
   if (keepsIndexEntry(change)) return 0
-  return change.session.state === 'open' || change.before === 'open' ? 2 : 1
+  return change.session.state !== 'open' && change.before === 'open' ? 2 : 1
 }
 
 function countIndexWrites(owners: readonly OwnerCommit[]): number {
@@ -328,8 +363,7 @@ function writeIndexWrites(
   writer.text(wholeMs(session.expiresMs))
   writer.text(member)
   if (indexWrites === 1) return
-  // A tombstone of an earlier session with the same id may still exist.
-  writer.u16(table.index(isOpen ? keys.tombstones(partition) : keys.expiry(partition)))
+  writer.u16(table.index(keys.expiry(partition)))
   writer.text('')
   writer.text(member)
 }

@@ -40,19 +40,11 @@ export class CorruptValueError extends Error {
 
 export function packOwner(owner: OwnerState): Buffer {
   scratch.clear()
-  writeOwner(scratch, owner)
+  writeOwnerState(scratch, owner)
   return scratch.take()
 }
 
-/** Writes the length as u32, then the owner. Returns the position of the owner. */
-export function writeOwnerBlock(writer: Writer, owner: OwnerState): number {
-  const openedAt = writer.openLength()
-  writeOwner(writer, owner)
-  writer.closeLength(openedAt)
-  return openedAt
-}
-
-function writeOwner(writer: Writer, owner: OwnerState): void {
+export function writeOwnerState(writer: Writer, owner: OwnerState): void {
   const { buckets } = owner
   let credited = 0
   for (const bucket of buckets) credited += bucket.credited

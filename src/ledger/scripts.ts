@@ -69,13 +69,14 @@ export const expiredScript = defineScript<
 export const forgetScript = defineScript<
   {
     tombstones: string
+    expiry: string
     nowMs: number
     members: { member: string; account: string; field: string }[]
   },
   number
 >({
   name: 'forget',
-  keys: (call) => [call.tombstones, ...call.members.map(({ account }) => account)],
+  keys: (call) => [call.tombstones, call.expiry, ...call.members.map(({ account }) => account)],
   args: (call) => [call.nowMs, ...call.members.flatMap(({ member, field }) => [member, field])],
   reply: readCount,
 })

@@ -41,14 +41,6 @@ const HAS_SEGMENT = 32
 const HAS_RESERVATION = 64
 const HAS_IDENTIFIER = 128
 
-/** Writes the length as u32, then the session. Returns the position of the session. */
-export function writeSessionBlock(writer: Writer, session: Session): number {
-  const openedAt = writer.openLength()
-  writeSession(writer, session)
-  writer.closeLength(openedAt)
-  return openedAt
-}
-
 export function packSession(session: Session): Buffer {
   const writer = new Writer(SESSION_BYTES)
   writeSession(writer, session)
@@ -58,7 +50,7 @@ export function packSession(session: Session): Buffer {
 /** Usual size of a packed session. */
 const SESSION_BYTES = 1024
 
-function writeSession(writer: Writer, session: Session): void {
+export function writeSession(writer: Writer, session: Session): void {
   const { openedMs, services, answered } = session
   const hasTermsAfter = services.some(({ segment }) => segment !== null && segment.after !== null)
   writer.u8(hasTermsAfter ? FORMAT_WITH_TERMS_AFTER : SESSION_FORMAT)

@@ -122,7 +122,8 @@ class Batch {
       const field = sessionField(sid, sessionKey)
       return [{ member, account: ledger.keys.account(aid), field }]
     })
-    const call = { tombstones, nowMs, members }
+    const expiry = ledger.keys.expiry(this.#partition)
+    const call = { tombstones, expiry, nowMs, members }
     this.result.forgotten = await runScript(ledger.redis, forgetScript, call)
     if (invalid.length === 0) return
     const reindex = { index: tombstones, lease: this.#lease, nowMs, token: '', members: invalid }

@@ -22,6 +22,12 @@ export const NUMBER = {
 } as const
 
 const NUMBER_BYTES_MAX = 10
+const [DOLLAR, CARRIAGE_RETURN, LINE_FEED] = [0x24, 0x0d, 0x0a]
+/** Digits of a usual length. */
+const BULK_DIGITS = 3
+const BULK_HEAD_BYTES = 1 + BULK_DIGITS + 2
+/** Length and ends of lines. */
+const BULK_BYTES_MAX = 20
 /** For shorter texts a copy by character is faster than the encoder. */
 const SHORT_TEXT_MAX = 64
 
@@ -111,6 +117,46 @@ export class Writer {
 
   closeLength(openedAt: number): void {
     this.#view.setUint32(openedAt - 4, this.#length - openedAt, true)
+  }
+
+  /** As `texts`, as an argument of a script as it is sent: the length in decimal digits. */
+  bulkTexts(first: string, second: string, third = ''): void {
+    const size = lengthOf(first) + lengthOf(second) + lengthOf(third)
+    this.#ensureRoom(BULK_BYTES_MAX + size)
+    this.#length = this.#putBulkHead(size, this.#length)
+    this.#length += this.#put(first, this.#length)
+    this.#length += this.#put(second, this.#length)
+    if (third !== '') this.#length += this.#put(third, this.#length)
+    this.#length = this.#putLineEnd(this.#length)
+  }
+
+  /** Begins an argument of a script as it is sent, whose length is not known yet. */
+  openBulk(): number {
+    this.#ensureRoom(BULK_HEAD_BYTES)
+    this.#length += BULK_HEAD_BYTES
+    return this.#length
+  }
+
+  /** Ends it; returns the position of its bytes. */
+  closeBulk(openedAt: number): number {
+    this.#ensureRoom(BULK_BYTES_MAX)
+    const size = this.#length - openedAt
+    const from = openedAt + String(size).length - BULK_DIGITS
+    if (from !== openedAt) this.#buffer.copyWithin(from, openedAt, this.#length)
+    this.#putBulkHead(size, openedAt - BULK_HEAD_BYTES)
+    this.#length = this.#putLineEnd(from + size)
+    return from
+  }
+
+  #putBulkHead(size: number, at: number): number {
+    this.#buffer[at] = DOLLAR
+    return this.#putLineEnd(at + 1 + this.#put(String(size), at + 1))
+  }
+
+  #putLineEnd(at: number): number {
+    this.#buffer[at] = CARRIAGE_RETURN
+    this.#buffer[at + 1] = LINE_FEED
+    return at + 2
   }
 
   number(value: number): void {

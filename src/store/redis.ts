@@ -13,7 +13,7 @@ import {
   type RedisSettings,
   singleOptions,
 } from './redis-options.ts'
-import { ScriptCommand, type ScriptValue, scriptSha } from './script-command.ts'
+import { ScriptCommand, type ScriptValue, scriptSha, separateValues } from './script-command.ts'
 
 export type { RedisSettings } from './redis-options.ts'
 
@@ -122,13 +122,13 @@ async function runScript(
   const { keys, args, isDurable } = call
   if (!isDurable || replicaAcks === 0) {
     if (client instanceof Redis) return sendScript(client, call)
-    return runnerOf(client, call).call(client, keys.length, ...keys, ...args)
+    return runnerOf(client, call).call(client, keys.length, ...keys, ...separateValues(args))
   }
   // WAIT must use the same connection: it counts the replicas that have this connection's writes.
   runnerOf(client, call)
   const pipeline = client.pipeline()
   const queue = pipeline as unknown as Record<string, ScriptRunner>
-  queue[methodOf(call)]!.call(pipeline, keys.length, ...keys, ...args)
+  queue[methodOf(call)]!.call(pipeline, keys.length, ...keys, ...separateValues(args))
   pipeline.wait(replicaAcks, Math.ceil(commandTimeoutMs / 2))
   const [[failure, reply] = [null, null], [waitFailure, acks] = [null, 0]] =
     (await pipeline.exec()) ?? []
@@ -166,7 +166,7 @@ async function sendScript(client: Redis, call: ScriptCall): Promise<unknown> {
     if (!(error instanceof Error) || !error.message.startsWith('NOSCRIPT')) throw error
     // The script has not run; repeat the call with its text.
     const runner = runnerOf(client as unknown as DriverClient, call)
-    return runner.call(client, keys.length, ...keys, ...args)
+    return runner.call(client, keys.length, ...keys, ...separateValues(args))
   }
 }
 

@@ -6,7 +6,13 @@
 import { createHash } from 'node:crypto'
 import { Command } from 'ioredis'
 
-export type ScriptValue = string | number | Buffer
+/** Further arguments, each encoded as it is sent. */
+export interface EncodedValues {
+  count: number
+  bytes: Buffer
+}
+
+export type ScriptValue = string | number | Buffer | EncodedValues
 
 /** EVALSHA with its arguments; replies contain Buffers instead of texts. */
 export class ScriptCommand extends Command {
@@ -36,7 +42,9 @@ export function encodeScript(
   keys: readonly string[],
   args: readonly ScriptValue[],
 ): Buffer {
-  let head = `*${3 + keys.length + args.length}\r\n$7\r\nEVALSHA\r\n`
+  let count = 3 + keys.length
+  for (const arg of args) count += isEncoded(arg) ? arg.count : 1
+  let head = `*${count}\r\n$7\r\nEVALSHA\r\n`
   head += bulk(sha)
   head += bulk(String(keys.length))
   for (let index = 0; index < keys.length; index += 1) head += bulk(keys[index] as string)
@@ -44,15 +52,36 @@ export function encodeScript(
   const blocks: Buffer[] = []
   let text = 0
   for (const arg of args) {
-    if (!Buffer.isBuffer(arg)) {
-      texts[text] += bulk(String(arg))
-      continue
-    }
-    texts[text] += `$${arg.length}\r\n`
-    blocks.push(arg)
-    text = texts.push('\r\n') - 1
+    if (isEncoded(arg)) {
+      blocks.push(arg.bytes)
+      text = texts.push('') - 1
+    } else if (Buffer.isBuffer(arg)) {
+      texts[text] += `$${arg.length}\r\n`
+      blocks.push(arg)
+      text = texts.push('\r\n') - 1
+    } else texts[text] += bulk(String(arg))
   }
   return joined(texts, blocks)
+}
+
+function isEncoded(arg: ScriptValue): arg is EncodedValues {
+  return typeof arg === 'object' && !Buffer.isBuffer(arg)
+}
+
+/** The arguments one by one, as the driver's own call takes them. */
+export function separateValues(args: readonly ScriptValue[]): (string | number | Buffer)[] {
+  return args.flatMap((arg) => (isEncoded(arg) ? decoded(arg) : [arg]))
+}
+
+function decoded({ count, bytes }: EncodedValues): Buffer[] {
+  let at = 0
+  return Array.from({ length: count }, () => {
+    const headEnd = bytes.indexOf('\r\n', at)
+    const from = headEnd + 2
+    const end = from + Number(bytes.toString('latin1', at + 1, headEnd))
+    at = end + 2
+    return bytes.subarray(from, end)
+  })
 }
 
 function bulk(text: string): string {

@@ -143,8 +143,8 @@ describe('declared keys and arguments', () => {
       ...[2, 's:2', 'p:2'],
     ])
     const members = [{ member: 'm', account: 'o', field: 'f' }]
-    const forget = { tombstones: 't', nowMs: 9, members } as never
-    expect(declared.get('forget')?.keys(forget)).toEqual(['t', 'o'])
+    const forget = { tombstones: 't', expiry: 'x', nowMs: 9, members } as never
+    expect(declared.get('forget')?.keys(forget)).toEqual(['t', 'x', 'o'])
     expect(declared.get('forget')?.args(forget)).toEqual([9, 'm', 'f'])
     const moving = { index: 'x', lease: 's', nowMs: 9, token: 'a' }
     const reindex = { ...moving, members: [{ member: 'm', score: 7 }] } as never

@@ -4,6 +4,7 @@ import { UNLIMITED } from '../../src/domain/tariff.ts'
 import { FOREVER_MS } from '../../src/domain/time.ts'
 import { Reader } from '../../src/ledger/reader.ts'
 import { Writer } from '../../src/ledger/writer.ts'
+import { separateValues } from '../../src/store/script-command.ts'
 
 const SEED = Number(process.env['TEST_SEED'] ?? Date.now() % 2 ** 31)
 const RUNS = { seed: SEED, numRuns: 1000 }
@@ -147,4 +148,23 @@ describe(`a text (seed ${SEED})`, () => {
       expect(() => new Reader(Buffer.from(bytes)).chunk()).toThrow(RangeError)
     }
   })
+})
+
+it('an argument of a script has its length in digits, whatever its length', () => {
+  const sizes = [0, 9, 10, 99, 100, 999, 1000, 12_345]
+  const writer = new Writer(1)
+  const found = sizes.map((size) => {
+    writer.bulkTexts('s:', String(size))
+    const openedAt = writer.openBulk()
+    for (let index = 0; index < size; index += 1) writer.u8(index)
+    return { from: writer.closeBulk(openedAt), end: writer.length - 2 }
+  })
+  const bytes = writer.bytes()
+  const expected = sizes.flatMap((size) => [
+    Buffer.from(`s:${size}`),
+    Buffer.from(Array.from({ length: size }, (_, index) => index)),
+  ])
+  expect(separateValues([{ count: expected.length, bytes }])).toEqual(expected)
+  const written = found.map(({ from, end }) => bytes.subarray(from, end))
+  expect(written).toEqual(expected.filter((_, index) => index % 2 === 1))
 })

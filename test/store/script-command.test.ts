@@ -1,14 +1,19 @@
 import { Command } from 'ioredis'
 import { describe, expect, it } from 'vitest'
 import { openRedis, waitForRedis } from '../../src/store/redis.ts'
-import { encodeScript, type ScriptValue, scriptSha } from '../../src/store/script-command.ts'
+import {
+  encodeScript,
+  type ScriptValue,
+  scriptSha,
+  separateValues,
+} from '../../src/store/script-command.ts'
 import { startTestRedis } from '../support/redis.ts'
 
 const SHA = scriptSha('return 1')
 
 /** The encoding of the driver. */
 function byDriver(keys: string[], args: ScriptValue[]): string {
-  const command = new Command('EVALSHA', [SHA, keys.length, ...keys, ...args])
+  const command = new Command('EVALSHA', [SHA, keys.length, ...keys, ...separateValues(args)])
   return Buffer.from(command.toWritable({})).toString('latin1')
 }
 
@@ -18,6 +23,11 @@ describe('a script call', () => {
     ['without arguments', ['{p1}:o:1:2', '{p1}:x'], []],
     ['with a block at the end', ['k'], ['1-epoch', Buffer.from([0, 13, 10, 255])]],
     ['with blocks in a row, one empty', ['k'], [Buffer.from('ab'), Buffer.alloc(0), 'c']],
+    [
+      'with encoded arguments',
+      ['k'],
+      ['1-epoch', Buffer.from('ab'), { count: 2, bytes: Buffer.from('$2\r\n\r\n\r\n$0\r\n\r\n') }],
+    ],
     ['with more than ASCII', ['schlüssel'], ['größe', '€', 2 ** 53 - 1]],
   ])('has the same encoding as from the driver: %s', (_, keys, args) => {
     expect(encodeScript(SHA, keys, args).toString('latin1')).toBe(byDriver([...keys], [...args]))

@@ -5,21 +5,22 @@
 -- ARGV  [1] epoch that the worker expects
 --       [2] the packed batch, little endian; (text) is its length as I4, then its bytes:
 --       d now (ms), d token of the worker, H accounts; then per account:
---         I4 bytes of this account after this field, B kind (0: one owner with one session and no
---         further counts; 1: no further counts; 2: further counts follow),
+--         I4 bytes of this account after this field, H its arguments from [3] on, B kind,
 --         d expected version of the shared owner (-1: any), d expected fence of the account's
---         profile (-1: any), H key of the account, H owners
---         further counts: H ms of the back-off hint to set after a conflict (0: none); then the
---                     counts of what follows the owners: H shared states, H operations (65535:
---                     none, but credit may change), H index writes, H registrations, H records
---         per owner:  d expected profile fence (-1: any), H sessions, (name), (field of the
---                     state), (field of the fence), (state);
---                     per session: (field), (packed session)
---         shared:     (name), (state)
+--         profile (-1: any), H key of the account
+--         kind:       255: counts follow. Otherwise there is one owner with one session, and of the
+--                     rest only index writes + 4 * registrations + 8 * records
+--         counts:     H owners, H ms of the back-off hint to set after a conflict (0: none); then
+--                     of what follows the owners: H shared states, H operations (65535: none, but
+--                     credit may change), H index writes, H registrations, H records
+--         per owner:  d expected profile fence (-1: any), H sessions, (name), (field of the fence)
+--         shared:     (name)
 --         per operation: H key, (ttl, ms), (result); nothing is written if one was done before
 --         per index write: H key of expiry or tombstones, (score, ms; empty: remove), (member)
 --         per registration: H key, (ttl, ms), (location), (expected location)
 --         record:     (packed record)
+--       from [3] on, per account: field of the state and state of each owner, each followed by
+--       field and packed session of its sessions; then of the shared owner
 --       The version of an owner's state is the version that was read, plus one.
 -- REPLY an error EPOCH if the data has another epoch; COMMITTED if every account is committed; or
 --       per account: COMMITTED, or { code, ... } as documented in replies.ts:
@@ -37,113 +38,33 @@
 -- @include directory
 -- @include failure
 
-local BACKOFF_MS_MAX, CREDITED = 1600, 65535
+local WITH_COUNTS = 255
 -- No further account is added to an entry of this size.
 local ENTRY_BYTES = 4096
 -- Estimated size of an owner or session name in an entry.
 local NAME_BYTES = 32
-local ACCOUNT = '<I4BddHH'
-local MORE = '<HHHHHH'
-local OWNER = '<dHI4c0I4c0I4c0I4c0'
-local SESSION = '<I4c0I4c0'
--- An account of kind 0 as a whole.
-local USUAL = '<I4BddHHdHI4c0I4c0I4c0I4c0I4c0I4c0'
-local SHARED = '<I4c0I4c0'
-local OPERATION = '<HI4c0I4c0'
+-- The begin of an account that has one owner with one session.
+local USUAL = '<I4HBddHdHI4c0I4c0'
 local INDEX_WRITE = '<HI4c0I4c0'
 local REGISTRATION = '<HI4c0I4c0I4c0'
-local call, unpack_at, byte_at, keys = redis.call, struct.unpack, string.byte, KEYS
+local call, unpack_at, byte_at, keys, argv = redis.call, struct.unpack, string.byte, KEYS, ARGV
 
 local batch = ARGV[2]
 local now, token, accounts, at = unpack_at('<ddH', batch)
-local index, replies, refused = 1, {}, 0
+-- The current account, and its first state.
+local index, state_at, replies, refused = 1, 3, {}, 0
+-- Lengths of the lists before it; nil while it has queued nothing.
+local entry_mark, bytes_mark, index_writes_mark, values_mark
 
--- Accounts that are decided but not yet written, from `pending_from` on. The lists are flat: a
+-- Accounts that are decided but not yet written, from `pending_from` on, and the highest index of
+-- their keys: an account that the call does not name before has a higher one. The lists are flat: a
 -- table per account would cost more than everything else. Values beyond their lengths are stale.
-local pending_from, pending = 1, {}
+local pending_from, newest = 1, 0
 local entry, entry_length, entry_bytes, entry_ends, record_field = {}, 0, 0, {}, 'r'
-local states, states_length, account_ends, accounts_length = {}, 0, {}, 0
+-- Per account its key, and its first and last state.
+local writes, writes_length = {}, 0
 local index_writes, index_writes_length, values, values_length, registered = {}, 0, {}, 0, {}
 local used_hints, new_hints, sorted_sets = {}, {}, {}
--- Arguments of the read of an account, and the states and fences that it is compared with.
-local reading, expected = { '', 's:0', 'p:0', 't' }, {}
-
--- A hint that ends later than the longest one set now comes from a clock that is ahead.
-local function is_busy(hint)
-  if not hint then return false end
-  local holder, until_ms = unpack_at('<dd', hint)
-  return holder ~= token and until_ms > now and until_ms <= now + BACKOFF_MS_MAX
-end
-
--- Reads the current state of the account with its sessions.
-local function conflict(position, owners, key, hint_ms)
-  local fields = { 's:0', 'p:0' }
-  for _ = 1, owners do
-    local _, count, _, state_field, fence_field, _, sessions_at =
-      unpack_at(OWNER, batch, position)
-    fields[#fields + 1], fields[#fields + 2] = state_field, fence_field
-    position = sessions_at
-    for _ = 1, count do
-      fields[#fields + 1], _, position = unpack_at(SESSION, batch, position)
-    end
-  end
-  local found = call('HMGET', key, unpack(fields))
-  local reply = { CONFLICT }
-  for field = 1, #fields do reply[field + 1] = found[field] end
-  if hint_ms > 0 then new_hints[key] = hint_ms end
-  return reply
-end
-
--- Whether a state directly succeeds the stored one.
-local function succeeds(state, stored, operations)
-  local version, total = check_owner(state)
-  local before, credited = stored_totals(stored)
-  if version ~= before + 1 then return false end
-  if total ~= credited and operations == 0 then
-    error('owner: credit changed without operation', 0)
-  end
-  return true
-end
-
--- Queues the sessions of an owner; returns their fields and the end position.
-local function queue_sessions(count, position)
-  if count == 0 then return '', position end
-  local first = states_length + 1
-  for slot = first, first + 2 * count - 2, 2 do
-    states[slot], states[slot + 1], position = unpack_at(SESSION, batch, position)
-  end
-  states_length = states_length + 2 * count
-  if count == 1 then return states[first], position end
-  local fields = {}
-  for session = 1, count do fields[session] = states[first + 2 * session - 2] end
-  return table.concat(fields, ' '), position
-end
-
-local function queue_owner(name, field, state, sessions, position)
-  states[states_length + 1], states[states_length + 2] = field, state
-  states_length = states_length + 2
-  local fields
-  fields, position = queue_sessions(sessions, position)
-  entry[entry_length + 1], entry[entry_length + 2] = name, fields
-  entry_length = entry_length + 2
-  entry_bytes = entry_bytes + NAME_BYTES * (1 + sessions)
-  return position
-end
-
--- Queues the owners of an account. Returns what is stored of the account, and the end position.
-local function read_account(key, owners, position)
-  reading[1] = key
-  local slot = 4
-  for _ = 1, owners do
-    local name, state, fence, sessions
-    fence, sessions, name, reading[slot + 1], reading[slot + 2], state, position =
-      unpack_at(OWNER, batch, position)
-    expected[slot], expected[slot + 1] = state, fence
-    position = queue_owner(name, reading[slot + 1], state, sessions, position)
-    slot = slot + 2
-  end
-  return call('HMGET', unpack(reading, 1, slot)), position
-end
 
 -- Redis would refuse any other time to live between the writes; more than 15 digits are no time.
 local function queue_value(key, value, ttl)
@@ -204,43 +125,12 @@ local function queue_record(position)
   record_field = 'r+'
 end
 
--- Decides the account at `at`. Returns the reply if it is refused, false if the same account is
--- pending and must be written first.
-local function decide()
-  local length, kind, shared_version, shared_fence, index_of_key, owners, owners_at =
-    unpack_at(ACCOUNT, batch, at)
-  local key = keys[index_of_key]
-  if pending[key] then return false end
-  local hint_ms, shared_states, operations, moved, registrations, records = 0, 0, 0, 0, 0, 0
-  if kind == 2 then
-    hint_ms, shared_states, operations, moved, registrations, records, owners_at =
-      unpack_at(MORE, batch, owners_at)
-  end
-  states_length = states_length + 1
-  states[states_length] = key
-  local found, position = read_account(key, owners, owners_at)
-  local shared, hint = found[1], found[3]
-  local is_current = (shared_version < 0 or stored_totals(shared) == shared_version)
-    and fits_fence(found[2], shared_fence)
-  for slot = 4, 2 + 2 * owners, 2 do
-    is_current = succeeds(expected[slot], found[slot], operations)
-      and fits_fence(found[slot + 1], expected[slot + 1]) and is_current
-  end
-  if shared_states == 1 then
-    local name, state
-    name, state, position = unpack_at(SHARED, batch, position)
-    is_current = succeeds(state, shared, operations) and is_current
-    queue_owner(name, 's:0', state, 0)
-  end
-  for _ = 1, operations == CREDITED and 0 or operations do
-    local result_key, ttl, result
-    result_key, ttl, result, position = unpack_at(OPERATION, batch, position)
-    local done = call('GET', keys[result_key])
-    if done then return { REPEATED, done } end
-    queue_value(keys[result_key], result, ttl)
-  end
-  if is_busy(hint) then return { BUSY } end
-  if not is_current then return conflict(owners_at, owners, key, hint_ms) end
+local function counts_of(kind)
+  return kind % 4, math.floor(kind / 4) % 2, math.floor(kind / 8)
+end
+
+-- Queues what follows the owners; returns the reply if the account is refused.
+local function queue_rest(position, moved, registrations, records)
   if moved > 0 then position = queue_index_writes(moved, position) end
   if registrations > 0 then
     local refusal
@@ -248,41 +138,71 @@ local function decide()
     if refusal then return refusal end
   end
   if records == 1 then queue_record(position) end
-  accounts_length = accounts_length + 1
-  account_ends[accounts_length] = states_length
-  pending[key] = true
-  if hint then used_hints[#used_hints + 1] = key end
-  at = at + 4 + length
 end
 
--- Decides an account of kind 0, as most are: with as few calls as possible. Leaves it to `decide`
--- if it is not simply committed.
+local function end_entry()
+  entry_ends[#entry_ends + 1] = entry_length
+  entry_bytes, record_field = 0, 'r'
+end
+
+-- Queues the states of the current account and goes to the next one.
+local function queue_writes(index_of_key, states, length)
+  writes[writes_length + 1], writes[writes_length + 2] = keys[index_of_key], state_at
+  state_at = state_at + states
+  writes[writes_length + 3] = state_at - 1
+  writes_length = writes_length + 3
+  newest, index, at, entry_mark = index_of_key, index + 1, at + 4 + length, nil
+  if entry_bytes >= ENTRY_BYTES then end_entry() end
+end
+
+local function mark_lists()
+  entry_mark, bytes_mark = entry_length, entry_bytes
+  index_writes_mark, values_mark = index_writes_length, values_length
+end
+
+-- @include any_account
+
+local decide_any
+local function decide()
+  decide_any = decide_any or create_decide()
+  return decide_any()
+end
+
+-- Decides accounts that have one owner with one session, as most have, with as few steps as
+-- possible. Leaves it to `decide` if one is not simply committed.
 local function decide_usual()
-  local length, _, shared_version, shared_fence, key, _, fence, _, name, state_field, fence_field,
-    state, session_field, session = unpack_at(USUAL, batch, at)
-  key = keys[key]
-  if pending[key] then return false end
-  local found = call('HMGET', key, state_field, fence_field, 's:0', 'p:0', 't')
-  local stored, shared = found[1], found[3]
-  local version, total = check_owner(state)
-  local before, credited = 0, 0
-  if stored then before, credited = stored_totals(stored) end
-  if version ~= before + 1 or total ~= credited or found[5]
-    or (shared_version >= 0 and stored_totals(shared) ~= shared_version)
-    or not fits_fence(found[2], fence) or not fits_fence(found[4], shared_fence) then
-    return decide()
-  end
-  local slot = states_length
-  states[slot + 1], states[slot + 2], states[slot + 3] = key, state_field, state
-  states[slot + 4], states[slot + 5] = session_field, session
-  states_length = slot + 5
-  entry[entry_length + 1], entry[entry_length + 2] = name, session_field
-  entry_length = entry_length + 2
-  entry_bytes = entry_bytes + 2 * NAME_BYTES
-  accounts_length = accounts_length + 1
-  account_ends[accounts_length] = states_length
-  pending[key] = true
-  at = at + 4 + length
+  repeat
+    local length, states, kind, shared_version, shared_fence, index_of_key, fence, _, name,
+      fence_field, position = unpack_at(USUAL, batch, at)
+    if index_of_key <= newest then return false end
+    local key, state = keys[index_of_key], state_at
+    local found = call('HMGET', key, argv[state], fence_field, 's:0', 'p:0', 't')
+    local stored, shared, format = found[1], found[3], OWNER_FORMAT
+    local version, total = check_owner(argv[state + 1])
+    local before, credited = 0, 0
+    if stored then format, before, credited = unpack_at(OWNER_TOTALS, stored) end
+    if version ~= before + 1 or total ~= credited or format ~= OWNER_FORMAT or found[5]
+      or ((shared or shared_version > 0) and shared_version >= 0
+        and stored_totals(shared) ~= shared_version)
+      or ((found[2] or fence > 0) and not fits_fence(found[2], fence))
+      or ((found[4] or shared_fence > 0) and not fits_fence(found[4], shared_fence)) then
+      return decide()
+    end
+    if kind > 0 then mark_lists() end
+    local slot = entry_length
+    entry[slot + 1], entry[slot + 2] = name, argv[state + 2]
+    entry_length, entry_bytes = slot + 2, entry_bytes + 2 * NAME_BYTES
+    if kind > 0 then
+      local refusal = queue_rest(position, counts_of(kind))
+      if refusal then return refusal end
+      entry_mark = nil
+    end
+    slot = writes_length
+    writes[slot + 1], writes[slot + 2], writes[slot + 3] = key, state, state + 3
+    writes_length, state_at = slot + 3, state + 4
+    newest, index, at = index_of_key, index + 1, at + 4 + length
+    if entry_bytes >= ENTRY_BYTES then end_entry() end
+  until index > accounts or byte_at(batch, at + 6) == WITH_COUNTS
 end
 
 -- An entry names the changed owners and sessions; the recorder reads their states, which are
@@ -299,10 +219,13 @@ end
 -- Nothing here can fail: types of keys, scores and times have been checked. A back-off hint is
 -- optional, and a Redis that is out of memory may refuse it.
 local function write()
-  local first = 1
-  for account = 1, accounts_length do
-    call('HSET', unpack(states, first, account_ends[account]))
-    first = account_ends[account] + 1
+  for slot = 1, writes_length, 3 do
+    local first, last = writes[slot + 1], writes[slot + 2]
+    if last == first + 3 then
+      call('HSET', writes[slot], argv[first], argv[first + 1], argv[first + 2], argv[last])
+    else
+      call('HSET', writes[slot], unpack(argv, first, last))
+    end
   end
   for slot = 1, index_writes_length, 3 do
     local key, score = index_writes[slot], index_writes[slot + 1]
@@ -336,46 +259,30 @@ local function write_pending()
       if not replies[account] then refuse(account, { UNWRITTEN, message }) end
     end
   end
-  pending_from, pending, registered = index, {}, {}
+  pending_from, newest, registered = index, 0, {}
   entry_length, entry_bytes, entry_ends, record_field = 0, 0, {}, 'r'
-  states_length, accounts_length, index_writes_length, values_length = 0, 0, 0, 0
+  writes_length, index_writes_length, values_length = 0, 0, 0
   used_hints, new_hints = {}, {}
 end
 
--- Lengths of the lists before the current account.
-local entry_mark, bytes_mark, states_mark, index_writes_mark, values_mark
-
-local function discard_current()
-  entry_length, entry_bytes = entry_mark, bytes_mark
-  states_length = states_mark
-  index_writes_length, values_length = index_writes_mark, values_mark
-end
-
 local function refuse_current(reply)
-  discard_current()
+  if entry_mark then
+    entry_length, entry_bytes = entry_mark, bytes_mark
+    index_writes_length, values_length, entry_mark = index_writes_mark, values_mark, nil
+  end
   refuse(index, reply)
-  local length, start = unpack_at('<I4', batch, at)
-  at = start + length
+  local length, states, start = unpack_at('<I4H', batch, at)
+  at = start - 2 + length
+  state_at = state_at + states
   index = index + 1
 end
 
 -- Decides accounts until one must wait for a pending one.
 local function decide_all()
   while index <= accounts do
-    entry_mark, bytes_mark, states_mark = entry_length, entry_bytes, states_length
-    index_writes_mark, values_mark = index_writes_length, values_length
-    local reply
-    if byte_at(batch, at + 4) == 0 then reply = decide_usual() else reply = decide() end
-    if reply == false then return end
-    if reply then
-      refuse_current(reply)
-    else
-      if entry_bytes >= ENTRY_BYTES then
-        entry_ends[#entry_ends + 1] = entry_length
-        entry_bytes, record_field = 0, 'r'
-      end
-      index = index + 1
-    end
+    local is_usual, reply = byte_at(batch, at + 6) ~= WITH_COUNTS, nil
+    if is_usual then reply = decide_usual() else reply = decide() end
+    if reply then refuse_current(reply) elseif reply == false then return end
   end
 end
 

@@ -5,7 +5,8 @@ local OWNER_TOTALS = '<Bdd'
 local OWNER_HEADER_BYTES = 49
 local OWNER_AMOUNTS = '<dddddd'
 local OWNER_AMOUNTS_BYTES = 48
-local OWNER_PAIR = '<dddddddddddd'
+-- The amounts of an owner with two buckets.
+local OWNER_PAIR, OWNER_PAIR_BYTES = '<Bdddddddddddddddddd', 145
 local SAFE_INTEGER_MAX = 9007199254740991
 local unpack_owner = struct.unpack
 
@@ -33,23 +34,24 @@ local function check_buckets(packed, count)
   return sum
 end
 
--- Most owners have two buckets and no limits: this checks them with one read.
-local function is_sound_pair(packed, total)
-  local _, credited, spent, reserved, available, _, _, credited2, spent2, reserved2, available2 =
-    unpack_owner(OWNER_PAIR, packed, OWNER_HEADER_BYTES + 1)
-  return spent + reserved + available == credited and spent2 + reserved2 + available2 == credited2
-    and spent >= 0 and reserved >= 0 and available >= 0 and credited <= SAFE_INTEGER_MAX
-    and spent2 >= 0 and reserved2 >= 0 and available2 >= 0 and credited2 <= SAFE_INTEGER_MAX
-    and credited + credited2 == total
-end
-
 -- Checks a packed owner (layout: owner-packing.ts): the amounts of each bucket, and the total.
--- Returns version and total credit, or raises an error that names the damage.
+-- Returns version and total credit, or raises an error that names the damage. Most owners have two
+-- buckets and no limits, which takes one read.
 local function check_owner(packed)
+  if #packed >= OWNER_PAIR_BYTES then
+    local format, version, total, count, owed, repaid, _, _, credited, spent, reserved, available,
+      _, _, credited2, spent2, reserved2, available2 = unpack_owner(OWNER_PAIR, packed)
+    if count == 2 and format == OWNER_FORMAT and repaid >= 0 and repaid <= owed
+      and spent + reserved + available == credited and spent2 + reserved2 + available2 == credited2
+      and spent >= 0 and reserved >= 0 and available >= 0 and credited <= SAFE_INTEGER_MAX
+      and spent2 >= 0 and reserved2 >= 0 and available2 >= 0 and credited2 <= SAFE_INTEGER_MAX
+      and credited + credited2 == total then
+      return version, total
+    end
+  end
   local format, version, total, count, owed, repaid = unpack_owner(OWNER_HEADER, packed)
   check_format(format)
   if repaid < 0 or repaid > owed then error('owner: repaid more than owed', 0) end
-  if count == 2 and is_sound_pair(packed, total) then return version, total end
   if check_buckets(packed, count) ~= total then
     error('owner: total is not the sum of its buckets', 0)
   end
