@@ -44,13 +44,16 @@ function idleMs(): number {
 }
 
 /**
- * Of all cores, recorder and store together: their part of what each request costs at the highest
- * lasting load is a quarter.
+ * The part of all cores that recorder and store may always use: at the highest lasting load they
+ * need a quarter.
  */
 const LEAST_PART = 0.3
 /** Processor time of the store, per unit of that of the recorder. */
 const STORE_FACTOR = 0.5
-/** Of all cores: others that use less than this need no restraint; more must stay idle for them. */
+/**
+ * If others use less than this part of all cores, the recorder works at full speed; otherwise it
+ * leaves as much idle for them.
+ */
 const IDLE_PART = 0.25
 const LOOK_MS = 250
 /** The recorder may run ahead of its share by this processor time, and is set back by as much. */
@@ -114,7 +117,7 @@ export class ProcessorShare {
     return (LEAST_PART * this.#settings.cores) / (1 + STORE_FACTOR)
   }
 
-  /** What others do not use, without what must stay idle for them. */
+  /** The share is all that others do not use, without the part that stays idle for them. */
   #adapt(nowMs: number, ownMs: number): void {
     const before = this.#look
     if (before !== undefined && nowMs - before.atMs < LOOK_MS) return
