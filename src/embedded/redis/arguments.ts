@@ -23,8 +23,8 @@ const PACKED_ENTRIES_MAX = 128
 const PACKED_VALUE_BYTES_MAX = 1024
 
 /**
- * A log of less is not rewritten: each rewrite forks, and its child competes with charging for the
- * processor. Loading this much takes a start some seconds.
+ * A shorter file is not rewritten: each rewrite forks, and its child competes with charging for the
+ * processor. A start loads this much in about a second.
  */
 const REWRITTEN_FROM = '256mb'
 
