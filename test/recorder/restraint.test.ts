@@ -96,8 +96,9 @@ describe('the recorder', () => {
   it('catches up beside the highest lasting load', () => {
     const machine = new Machine(1_000_000)
     const load = { charging: CORES, perSecond: 9_200 }
-    expect(machine.run(60, load).rested).toBeGreaterThan(0)
-    expect(machine.backlog).toBeLessThan(900_000)
+    // Before it would leave its share.
+    expect(machine.run(14, load).rested).toBeGreaterThan(0)
+    expect(machine.backlog).toBeLessThan(980_000)
   })
 
   it('leaves its share until it has caught up if the backlog grows', () => {
