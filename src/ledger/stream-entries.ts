@@ -60,10 +60,15 @@ interface WrittenOwner {
   aid: number
   sid: number
   sessionKeys: Set<string>
+  /** Once loaded. */
+  state?: State | UnreadableState
 }
 
+/** Entries between two rests; one may have the accounts of some hundred requests. */
+const PARSED_AT_ONCE = 50
+const RESOLVED_AT_ONCE = 100
 /** States and sessions loaded by one script call: more would block Redis for charging. */
-const VALUES_PER_CALL = 500
+const VALUES_PER_CALL = 200
 
 /**
  * Reads each state that the entries name once. In a cluster an entry whose account is unavailable
@@ -72,41 +77,54 @@ const VALUES_PER_CALL = 500
 export async function resolveEntries(
   ledger: Ledger,
   raw: readonly RawEntry[],
+  rest: () => Promise<void>,
 ): Promise<ResolvedEntries> {
   const batch: ResolvedEntries = { entries: [], unreadable: [] }
   const written = new Map<string, WrittenOwner>()
-  const parsed = raw.map((entry) => parseEntry(entry, written))
-  const states = await loadStates(ledger, [...written.values()])
+  const parsed: EntryPart[][] = []
+  for (const entry of raw) {
+    parsed.push(parseEntry(entry, written))
+    if (parsed.length % PARSED_AT_ONCE === 0) await rest()
+  }
+  await loadStates(ledger, written.values(), rest)
   let outage: StoreDownError | undefined
-  for (const parts of parsed) {
-    const found = parts.flatMap(({ names }) => names.map((name) => states.get(name)))
-    const unavailable = found.find((state) => state instanceof StoreDownError)
+  for (const [index, parts] of parsed.entries()) {
+    const unavailable = failureIn(parts, StoreDownError)
     outage ??= unavailable
     // All parts or none: an entry is acknowledged as a whole.
-    if (unavailable === undefined) for (const part of parts) resolvePart(part, states, batch)
+    if (unavailable === undefined) for (const part of parts) resolvePart(part, batch)
+    if (index % RESOLVED_AT_ONCE === RESOLVED_AT_ONCE - 1) await rest()
   }
   if (outage !== undefined && batch.entries.length === 0) throw outage
   return batch
 }
 
-function resolvePart(
-  { entry, names, damage }: EntryPart,
-  states: ReadonlyMap<string, State | UnreadableState>,
-  batch: ResolvedEntries,
-): void {
-  const found = names.map((name) => states.get(name))
-  const corrupt = found.find((state) => state instanceof CorruptValueError)
+/** The first state of the parts that cannot be read for this kind of reason. */
+function failureIn<E extends UnreadableState>(
+  parts: readonly EntryPart[],
+  kind: new (...args: never[]) => E,
+): E | undefined {
+  for (const { written } of parts) {
+    for (const { state } of written) if (state instanceof kind) return state
+  }
+  return undefined
+}
+
+function resolvePart(part: EntryPart, batch: ResolvedEntries): void {
+  const { entry, written, damage } = part
+  const corrupt = failureIn([part], CorruptValueError)
   const reason = damage ?? corrupt?.message
   if (reason !== undefined) {
     const { partition, id, aid, fields, isShared } = entry
     batch.unreadable.push({ partition, id, aid, fields, isShared, reason })
   }
-  const isAllDamage = damage !== undefined && names.length === 0 && isEmptyRecord(entry)
+  const isAllDamage = damage !== undefined && written.length === 0 && isEmptyRecord(entry)
   if (corrupt !== undefined || isAllDamage) return
-  for (const state of found as State[]) {
-    entry.owners.push(state.owner)
-    entry.lines.push(...state.lines)
-  }
+  const states = written.map(({ state }) => state as State)
+  entry.owners = states.map(({ owner }) => owner)
+  const [first] = states
+  if (states.length === 1 && entry.lines.length === 0) entry.lines = (first as State).lines
+  else entry.lines = [...entry.lines, ...states.flatMap(({ lines }) => lines)]
   batch.entries.push(entry)
 }
 
@@ -122,7 +140,8 @@ interface State {
 
 interface EntryPart {
   entry: StreamEntry
-  names: string[]
+  /** The owners that it names. */
+  written: WrittenOwner[]
   /** Why one of its fields cannot be read. */
   damage: string | undefined
 }
@@ -161,8 +180,13 @@ class EntryParts {
   add(field: Buffer, value: Buffer): void {
     const name = field.toString()
     const isRecord = name === 'r' || name === 'r+'
-    const part = isRecord ? (this.#part ?? this.#begin(undefined)) : this.#partOf(accountOf(name))
-    part.entry.fields.push(field, value)
+    const known = isRecord ? undefined : this.#written.get(name)
+    const aid = isRecord ? this.#part?.entry.aid : (known?.aid ?? accountOf(name))
+    const isSame = this.#part !== undefined && this.#part.entry.aid === aid
+    const part = isSame ? (this.#part as EntryPart) : this.#begin(aid)
+    // An array that grows from empty has room for 16 more, in each of tens of thousands of parts.
+    if (part.entry.fields.length === 0) part.entry.fields = [field, value]
+    else part.entry.fields.push(field, value)
     try {
       if (isRecord) readRecord(part, value)
       else this.#readOwner(part, name, value)
@@ -172,22 +196,27 @@ class EntryParts {
     this.#part = isRecord ? undefined : part
   }
 
-  #readOwner({ names, entry }: EntryPart, name: string, value: Buffer): void {
-    if (entry.aid === undefined) throw new CorruptValueError(`unknown field ${name}`)
-    names.push(name)
-    addWritten(this.#written, name, sessionKeysIn(value.toString()))
-  }
-
-  #partOf(aid: number | undefined): EntryPart {
-    return this.#part !== undefined && this.#part.entry.aid === aid ? this.#part : this.#begin(aid)
+  #readOwner(part: EntryPart, name: string, value: Buffer): void {
+    if (part.entry.aid === undefined) throw new CorruptValueError(`unknown field ${name}`)
+    const owner = addWritten(this.#written, name, value.toString())
+    if (part.written.length === 0) part.written = [owner]
+    else part.written.push(owner)
   }
 
   #begin(aid: number | undefined): EntryPart {
     const partition = this.#partition
     const id = this.#id
-    const content = { owners: [], lines: [], operations: [] }
-    const entry: StreamEntry = { partition, id, aid, fields: [], isShared: false, ...content }
-    const part = { entry, names: [], damage: undefined }
+    const entry: StreamEntry = {
+      partition,
+      id,
+      aid,
+      fields: [],
+      isShared: false,
+      owners: [],
+      lines: [],
+      operations: [],
+    }
+    const part = { entry, written: [], damage: undefined }
     this.list.push(part)
     return part
   }
@@ -211,14 +240,20 @@ export function sessionKeysIn(fields: string): string[] {
   return fields.split(' ').map((field) => field.slice(field.indexOf(':') + 1))
 }
 
-function addWritten(written: Map<string, WrittenOwner>, name: string, sessionKeys: string[]): void {
+/** `fields`: as in `sessionKeysIn`. */
+function addWritten(
+  written: Map<string, WrittenOwner>,
+  name: string,
+  fields: string,
+): WrittenOwner {
   let owner = written.get(name)
   if (owner === undefined) {
     const [aid, sid] = name.split(':').map(Number)
     owner = { aid: aid as number, sid: sid as number, sessionKeys: new Set() }
     written.set(name, owner)
   }
-  for (const sessionKey of sessionKeys) owner.sessionKeys.add(sessionKey)
+  for (const sessionKey of sessionKeysIn(fields)) owner.sessionKeys.add(sessionKey)
+  return owner
 }
 
 /** The reason why a state cannot be read. */
@@ -226,26 +261,29 @@ type UnreadableState = CorruptValueError | StoreDownError
 
 async function loadStates(
   ledger: Ledger,
-  written: readonly WrittenOwner[],
-): Promise<Map<string, State | UnreadableState>> {
-  const states = new Map<string, State | UnreadableState>()
+  written: Iterable<WrittenOwner>,
+  rest: () => Promise<void>,
+): Promise<void> {
   for (const queries of callsFor(written)) {
     for (const [index, loaded] of (await ledger.loadEach(queries)).entries()) {
-      const { aid, sid, sessionKeys } = queries[index] as OwnerQuery
-      const name = `${aid}:${sid}`
+      const { owner, sessionKeys } = queries[index] as StateQuery
       const state = loaded instanceof Error ? loaded : stateOf(loaded, sessionKeys)
-      states.set(name, mergeStates(states.get(name), state))
+      owner.state = mergeStates(owner.state, state)
     }
+    await rest()
   }
-  return states
+}
+
+interface StateQuery extends OwnerQuery {
+  owner: WrittenOwner
 }
 
 /** Splits owners and their sessions into calls of a bounded size. */
-function callsFor(written: readonly WrittenOwner[]): OwnerQuery[][] {
-  const calls: OwnerQuery[][] = []
-  let call: OwnerQuery[] = []
+function callsFor(written: Iterable<WrittenOwner>): StateQuery[][] {
+  const calls: StateQuery[][] = []
+  let call: StateQuery[] = []
   let values = 0
-  const add = (query: OwnerQuery) => {
+  const add = (query: StateQuery) => {
     call.push(query)
     values += 1 + query.sessionKeys.length
     if (values < VALUES_PER_CALL) return
@@ -253,10 +291,11 @@ function callsFor(written: readonly WrittenOwner[]): OwnerQuery[][] {
     call = []
     values = 0
   }
-  for (const { aid, sid, sessionKeys } of written) {
-    const keys = [...sessionKeys]
+  for (const owner of written) {
+    const { aid, sid } = owner
+    const keys = [...owner.sessionKeys]
     for (let from = 0; from === 0 || from < keys.length; from += VALUES_PER_CALL) {
-      add({ aid, sid, sessionKeys: keys.slice(from, from + VALUES_PER_CALL) })
+      add({ aid, sid, sessionKeys: keys.slice(from, from + VALUES_PER_CALL), owner })
     }
   }
   if (call.length > 0) calls.push(call)

@@ -49,8 +49,15 @@ export interface StreamEntryRef {
   id: string
 }
 
-/** Creates the consumer group on every partition. `consumer` is the name of this recorder. */
-export async function openStreamReader(ledger: Ledger, consumer: string): Promise<StreamReader> {
+/**
+ * Creates the consumer group on every partition. `consumer` is the name of this recorder; `rest` is
+ * called between pieces of its work.
+ */
+export async function openStreamReader(
+  ledger: Ledger,
+  consumer: string,
+  rest: () => Promise<void> = () => Promise.resolve(),
+): Promise<StreamReader> {
   const { client, guard } = ledger.redis
   const groups = new StreamGroups(ledger, consumer)
   const { partitions } = ledger.keys
@@ -68,8 +75,9 @@ export async function openStreamReader(ledger: Ledger, consumer: string): Promis
         for (const entry of found) entries.push(entry)
         if (!isCut(found, count)) break
         waitMs = 0
+        await rest()
       }
-      const batch = await resolveEntries(ledger, entries)
+      const batch = await resolveEntries(ledger, entries, rest)
       return { ...batch, isFull: bytes >= bytesMax }
     },
     async readPending(bytesMax, idleMs) {
@@ -77,7 +85,7 @@ export async function openStreamReader(ledger: Ledger, consumer: string): Promis
       const claim = (partition: number) => groups.claim(partition, count, idleMs)
       const entries = (await fromReachable(partitions, claim)).flat()
       const bytes = size.add(entries)
-      return { ...(await resolveEntries(ledger, entries)), isFull: bytes >= bytesMax }
+      return { ...(await resolveEntries(ledger, entries, rest)), isFull: bytes >= bytesMax }
     },
     async acknowledge(entries) {
       const byPartition = [...groupIds(entries)].map(async ([partition, ids]) => {

@@ -40,6 +40,8 @@ export type CountOperations = (operations: number, duplicates: number) => void
 export interface BulkOutcome {
   readonly refused: RefusedRecords
   readonly count: CountOperations
+  /** Called between two commands. */
+  readonly rest: () => Promise<void>
 }
 
 /**
@@ -49,8 +51,8 @@ export interface BulkOutcome {
 export async function writeAll(
   catalog: Catalog,
   name: 'lines' | 'events' | 'balances',
-  upserts: readonly Upsert[],
-  { refused, count }: BulkOutcome,
+  upserts: Iterable<Upsert>,
+  { refused, count, rest }: BulkOutcome,
 ): Promise<void> {
   const collection = catalog[name] as unknown as Collection<AnyDocument>
   const write = async (part: readonly Upsert[]) => {
@@ -69,17 +71,32 @@ export async function writeAll(
       }
     }
   }
-  const step = OPERATIONS_MAX * COMMANDS_AT_ONCE
-  for (let from = 0; from < upserts.length; from += step) {
-    const parts: Promise<void>[] = []
-    for (let at = from; at < Math.min(from + step, upserts.length); at += OPERATIONS_MAX) {
-      parts.push(write(upserts.slice(at, at + OPERATIONS_MAX)))
+  const pending: Promise<void>[] = []
+  try {
+    for (const part of partsOf(upserts)) {
+      if (pending.length === COMMANDS_AT_ONCE) await pending.shift()
+      const writing = write(part)
+      writing.catch(() => undefined)
+      pending.push(writing)
+      await rest()
     }
-    // Waits for all commands before reporting a failure, so that a repetition does not overlap with
-    // them.
-    const failed = (await Promise.allSettled(parts)).find(({ status }) => status === 'rejected')
-    if (failed?.status === 'rejected') throw failed.reason
+    await Promise.all(pending)
+  } finally {
+    // A repetition must not overlap with them.
+    await Promise.allSettled(pending)
   }
+}
+
+/** Documents are made as they are sent: those of a round would live long enough to be copied. */
+function* partsOf(upserts: Iterable<Upsert>): Generator<Upsert[]> {
+  let part: Upsert[] = []
+  for (const upsert of upserts) {
+    part.push(upsert)
+    if (part.length < OPERATIONS_MAX) continue
+    yield part
+    part = []
+  }
+  if (part.length > 0) yield part
 }
 
 interface BulkError extends Error {

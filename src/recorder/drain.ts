@@ -4,7 +4,7 @@ import type { Catalog } from '../catalog/connection.ts'
 import { CatalogUnavailableError } from '../catalog/errors.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import { Recorders } from '../ledger/recorders.ts'
-import type { AccountPart, StreamBatch } from '../ledger/stream-entries.ts'
+import type { AccountPart, StreamBatch, StreamEntry } from '../ledger/stream-entries.ts'
 import { openStreamReader, type StreamReader } from '../ledger/streams.ts'
 import { monotonicMs } from '../runtime/clock.ts'
 import type { Logger } from '../runtime/log.ts'
@@ -18,6 +18,7 @@ import { createIncludeNames } from './include-names.ts'
 import { KnownRecords } from './known-records.ts'
 import { OpenLines } from './open-lines.ts'
 import { createOutage, type Outage } from './outage.ts'
+import type { Restraint } from './restraint.ts'
 import { writeFlush } from './write.ts'
 
 export interface DrainOptions {
@@ -46,6 +47,7 @@ export interface DrainOptions {
   claimIdleMs: number
   claimEveryMs: number
   cycles: CycleEnds
+  restraint: Pick<Restraint, 'rest' | 'begin'>
 }
 
 export interface Drain {
@@ -89,6 +91,9 @@ class DrainLoop {
   #roundAtMs = 0
   #endPause: () => void = () => undefined
   #isStopping = false
+  /** Not while someone waits for the end of this recorder. */
+  readonly #rest = (): Promise<void> =>
+    this.#isStopping ? Promise.resolve() : this.#options.restraint.rest()
   readonly #requests: Subscription
   readonly #recorders: Recorders
   readonly #heartbeat: NodeJS.Timeout
@@ -134,21 +139,27 @@ class DrainLoop {
       try {
         // Without the unique indexes, two upserts could both insert.
         await this.#options.catalog.ensureIndexes()
-        const reader = await openStreamReader(this.#options.ledger, this.#options.consumer)
+        const { ledger, consumer } = this.#options
+        const reader = await openStreamReader(ledger, consumer, this.#rest)
         await this.#recorders.join(this.#abort.signal).catch(() => undefined)
         await this.#drain(reader)
         return
       } catch (error) {
         if (this.#abort.signal.aborted) return
-        this.#known.clear()
-        await this.#outage.failed(error)
+        await this.#failed(error)
       }
     }
   }
 
+  async #failed(error: unknown): Promise<void> {
+    this.#known.clear()
+    await this.#outage.failed(error)
+    this.#options.restraint.begin()
+  }
+
   /** While one round is written, the next one is read. */
   async #drain(reader: StreamReader): Promise<void> {
-    const { roundBytesMax, blockMs, claimEveryMs } = this.#options
+    const { roundBytesMax, blockMs, claimEveryMs, restraint } = this.#options
     let claimAtMs = 0
     let writing: Promise<void> = Promise.resolve()
     try {
@@ -165,6 +176,7 @@ class DrainLoop {
         this.#roundAtMs = monotonicMs() + this.#gatherMs()
         const batch = await reader.read(roundBytesMax, isLast ? 0 : blockMs)
         if (batch.isFull) this.#roundAtMs = 0
+        else restraint.begin()
         this.#outage.over()
         await writing
         writing = this.#record(reader, batch, tenure)
@@ -229,23 +241,29 @@ class DrainLoop {
     const refused = await this.#writeUntilDone(entries, { ...flush, lines }, tenure)
     this.#writingMs = monotonicMs() - beginMs
     if (refused === undefined) return
-    for (const entry of entries) {
-      const key = keysOf(entry).find((candidate) => refused.has(candidate))
-      if (key !== undefined) this.#setAside(left, entry, refused.get(key) as RecordRefusal)
-    }
+    if (refused.size > 0) this.#setRefusedAside(left, entries, refused)
     for (const [stamp, { reason }] of refused) {
       // Its entry was acknowledged earlier. The audit reports the line as well.
       const hasWaited = lines.has(stamp) && !flush.lines.has(stamp)
       if (hasWaited) this.#options.log.error({ stamp, reason }, 'line cannot be updated')
     }
-    const recorded = new Map(entries.map((entry) => [entryName(entry), entry]))
-    for (const name of left.byEntry.keys()) recorded.delete(name)
     // Another recorder may have acknowledged entries first: each is counted once.
-    let count = await reader.acknowledge([...recorded.values()])
+    let count = await reader.acknowledge(wholeEntries(entries, left))
     for (const parts of left.byEntry.values()) {
       if (parts[0]?.isShared === true) count += await reader.isolateAccounts(parts)
     }
     this.#options.metrics.entriesRecorded(count)
+  }
+
+  #setRefusedAside(
+    left: UnrecordedParts,
+    entries: readonly StreamEntry[],
+    refused: RefusedRecords,
+  ): void {
+    for (const entry of entries) {
+      const key = keysOf(entry).find((candidate) => refused.has(candidate))
+      if (key !== undefined) this.#setAside(left, entry, refused.get(key) as RecordRefusal)
+    }
   }
 
   /**
@@ -273,14 +291,14 @@ class DrainLoop {
           tenure,
           count: this.#options.metrics.recordOperations,
           cycles,
+          rest: this.#rest,
         })
         this.#outage.over()
         return refused
       } catch (error) {
         if (!(error instanceof CatalogUnavailableError))
           return this.#writeIndividually(entries, flush, error)
-        this.#known.clear()
-        await this.#outage.failed(error)
+        await this.#failed(error)
       }
     }
     return undefined
@@ -339,6 +357,15 @@ class UnrecordedParts {
     if (parts === undefined) this.byEntry.set(name, [part])
     else if (!parts.some(({ fields }) => fields === part.fields)) parts.push(part)
   }
+}
+
+/** Each entry once, whose parts follow each other, except those with parts that are left. */
+function wholeEntries(parts: readonly StreamEntry[], left: UnrecordedParts): StreamEntry[] {
+  return parts.filter((part, index) => {
+    const before = parts[index - 1]
+    const isFirst = before?.id !== part.id || before.partition !== part.partition
+    return isFirst && !left.byEntry.has(entryName(part))
+  })
 }
 
 function entryName({ partition, id }: { partition: number; id: string }): string {

@@ -2,7 +2,7 @@
 import type { Catalog } from '../catalog/connection.ts'
 import { DEBT_BUCKET_ID } from '../catalog/records/balance-document.ts'
 import { moneyOf } from '../catalog/records/money-value.ts'
-import { backlogPercent, readBacklog, Threshold } from '../ledger/backlog.ts'
+import { type Backlog, backlogPercent, readBacklog, Threshold } from '../ledger/backlog.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import { oldestEntryMs, openSessions, streamBacklog } from '../ledger/streams.ts'
 import { type Clock, monotonicMs, realTimeOf } from '../runtime/clock.ts'
@@ -26,11 +26,12 @@ export interface GaugeOptions {
   recorded: () => number
   /** Age of the oldest entry from which a warning is logged. */
   lagWarnMs: number
+  onBacklog: (backlog: Backlog) => void
 }
 
 /** From Redis, once a second. */
 export function startGauges(options: GaugeOptions): Gauges {
-  const { ledger, metrics, clock, log, recorded, lagWarnMs } = options
+  const { ledger, metrics, clock, log, recorded, lagWarnMs, onBacklog } = options
   const rate = new DrainRate()
   const warning = new Threshold(lagWarnMs, lagWarnMs / 2)
   const refresh = async () => {
@@ -50,6 +51,7 @@ export function startGauges(options: GaugeOptions): Gauges {
       else log.info(lag, 'backlog: entries wait no longer than recorder.lagWarnMs')
     }
     metrics.streamBacklog(entries)
+    onBacklog(memory)
     metrics.streamMemory(memory.streamBytes, backlogPercent(memory) / 100)
     metrics.openSessions(open)
   }

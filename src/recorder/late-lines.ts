@@ -40,7 +40,7 @@ async function writeOver(
   catalog: Catalog,
   documents: readonly RealtimeLineDocument[],
   nowMs: number,
-  { refused, count }: BulkOutcome,
+  { refused, count, rest }: BulkOutcome,
 ): Promise<RealtimeLineDocument[]> {
   const stored = await readStored(catalog, documents)
   const newer = documents.filter(({ stamp, v }) => (stored.get(stamp)?.v ?? -1) < v)
@@ -55,6 +55,7 @@ async function writeOver(
         lost += duplicates
         count(operations, duplicates)
       },
+      rest,
     },
   )
   return lost === 0 ? [] : newer.filter(({ stamp }) => !refused.has(stamp))

@@ -11,6 +11,7 @@ import { openRedis, type RedisConnection, waitForRedis } from '../store/redis.ts
 import { createCycleEnds } from './cycle-ends.ts'
 import { type Drain, startDrain } from './drain.ts'
 import { startDebtGauges, startGauges } from './gauges.ts'
+import { createRestraint, type Restraint } from './restraint.ts'
 import { startSweeper } from './sweeper.ts'
 
 export interface RecorderOptions {
@@ -56,7 +57,9 @@ export async function startRecorder(options: RecorderOptions): Promise<Recorder>
       metrics.entriesRecorded(count)
     },
   }
-  const drain = drainOn(ledgerOn(waiting, config), catalog, { ...options, metrics: counting })
+  const restraint = createRestraint(config.ledger.backlogWarnPercent)
+  const draining = { ...options, metrics: counting, restraint }
+  const drain = drainOn(ledgerOn(waiting, config), catalog, draining)
   const ledger = ledgerOn(redis, config)
   const { intervalMs, batchMax } = config.sweep
   const { replayMs } = config.ledger
@@ -66,7 +69,7 @@ export async function startRecorder(options: RecorderOptions): Promise<Recorder>
   const { lagWarnMs } = config.recorder
   const common = { ledger, metrics, clock, log }
   const gauges = [
-    startGauges({ ...common, lagWarnMs, recorded: () => recorded }),
+    startGauges({ ...common, lagWarnMs, recorded: () => recorded, onBacklog: restraint.observe }),
     startDebtGauges(catalog, metrics),
   ]
   return {
@@ -90,8 +93,12 @@ async function deliveryOf(
   return { delivery: startDelivery({ ...options, catalog: events }), events }
 }
 
-function drainOn(ledger: Ledger, catalog: Catalog, options: RecorderOptions): Drain {
-  const { config, log, metrics, clock, claimIdleMs = CLAIM_IDLE_MS } = options
+function drainOn(
+  ledger: Ledger,
+  catalog: Catalog,
+  options: RecorderOptions & { restraint: Restraint },
+): Drain {
+  const { config, log, metrics, clock, restraint, claimIdleMs = CLAIM_IDLE_MS } = options
   const { blockMs, gatherMs, roundBytesMax, openLinesMs } = config.recorder
   return startDrain({
     ledger,
@@ -106,6 +113,7 @@ function drainOn(ledger: Ledger, catalog: Catalog, options: RecorderOptions): Dr
     claimIdleMs,
     claimEveryMs: Math.max(1, Math.ceil(claimIdleMs / 2)),
     cycles: createCycleEnds(catalog, config.rating, clock, monotonicMs),
+    restraint,
   })
 }
 

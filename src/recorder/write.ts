@@ -8,8 +8,9 @@ import {
 import { balanceObjectId } from '../catalog/records/balance-id.ts'
 import { balanceLineDocument, type LineDocument } from '../catalog/records/documents.ts'
 import { eventDocument } from '../catalog/records/event-document.ts'
-import { lineDocument, type RealtimeLineDocument } from '../catalog/records/line-document.ts'
+import { lineDocument } from '../catalog/records/line-document.ts'
 import type { Bucket, OwnerState } from '../domain/bucket.ts'
+import type { Line } from '../domain/line.ts'
 import {
   type AnyDocument,
   type CountOperations,
@@ -29,6 +30,8 @@ export interface FlushOptions {
   tenure: number
   count: CountOperations
   cycles: CycleEnds
+  /** Called between two commands. */
+  rest: () => Promise<void>
 }
 
 /**
@@ -46,13 +49,16 @@ export async function writeFlush(
     tenure = 0,
     count = () => undefined,
     cycles = NO_CYCLE_ENDS,
+    rest = () => Promise.resolve(),
   }: Partial<FlushOptions> = {},
 ): Promise<RefusedRecords> {
   const refused: RefusedRecords = new Map()
-  const outcome = { refused, count }
+  const outcome = { refused, count, rest }
   const { onTime, late } = splitLines(flush, known, cycles)
   await writeAll(catalog, 'lines', lineUpserts(onTime, flush, nameOf, known), outcome)
-  if (late.length > 0) await writeLateLines(catalog, late, cycles.nowMs(), outcome)
+  if (late.length > 0) {
+    await writeLateLines(catalog, late.map(lineDocument), cycles.nowMs(), outcome)
+  }
   await writeAll(catalog, 'events', eventUpserts(flush), outcome)
   await writeAll(catalog, 'balances', balanceUpserts(flush, nameOf, known), outcome)
   if (refused.size === 0) known.add(flush, tenure)
@@ -61,63 +67,61 @@ export async function writeFlush(
 
 /** Lines that are not known to be stored; late ones are recorded when their cycle is over. */
 function splitLines({ lines }: FlushRecords, known: KnownRecords, cycles: CycleEnds) {
-  const onTime: LineDocument[] = []
-  const late: RealtimeLineDocument[] = []
+  const onTime: Line[] = []
+  const late: Line[] = []
   for (const line of lines.values()) {
     if (known.hasLine(line.stamp, line.version)) continue
-    const document = lineDocument(line)
-    if (cycles.isOver(line.cycle)) late.push(document)
-    else onTime.push(document)
+    if (cycles.isOver(line.cycle)) late.push(line)
+    else onTime.push(line)
   }
   return { onTime, late }
 }
 
-function lineUpserts(
-  lines: readonly LineDocument[],
+function* lineUpserts(
+  lines: readonly Line[],
   { operations }: FlushRecords,
   nameOf: NameOf,
   known: KnownRecords,
-): Upsert[] {
-  const documents = [...lines]
+): Iterable<Upsert> {
+  for (const line of lines) yield lineUpsert(lineDocument(line))
   for (const operation of operations.values()) {
     if (known.hasLine(operation.stamp, 1)) continue
-    documents.push(balanceLineDocument(operation, nameOf(operation.prepaidIncludeId)))
+    yield lineUpsert(balanceLineDocument(operation, nameOf(operation.prepaidIncludeId)))
   }
-  return documents.map((document) => {
-    const { stamp, v } = document
-    return upsertIfNewer(stamp, { stamp }, v, document, true)
-  })
+}
+
+function lineUpsert(document: LineDocument): Upsert {
+  const { stamp, v } = document
+  return upsertIfNewer(stamp, { stamp }, v, document, true)
 }
 
 /** An event that is stored already may have been delivered since: it stays as it is. */
-function eventUpserts({ events }: FlushRecords): Upsert[] {
-  return [...events.values()].map((event) => {
+function* eventUpserts({ events }: FlushRecords): Iterable<Upsert> {
+  for (const event of events.values()) {
     const { stamp } = event
     const document = eventDocument(event) as unknown as AnyDocument
     const update = { $setOnInsert: document }
-    return { key: stamp, operation: { updateOne: { filter: { stamp }, update, upsert: true } } }
-  })
+    yield { key: stamp, operation: { updateOne: { filter: { stamp }, update, upsert: true } } }
+  }
 }
 
 /** An owner's buckets, and its current or former debt, which is recorded as a separate balance. */
-function balanceUpserts(
+function* balanceUpserts(
   { owners, refundable }: FlushRecords,
   nameOf: NameOf,
   known: KnownRecords,
-): Upsert[] {
-  const upserts: Upsert[] = []
+): Iterable<Upsert> {
   for (const [key, owner] of owners) {
     if (known.hasOwner(owner)) continue
     for (const bucket of projectedBuckets(owner)) {
       if (known.hasBucket(owner, bucket)) continue
-      upserts.push(balanceUpsert(owner, bucket, nameOf(bucket.prepaidIncludeId), true))
+      yield balanceUpsert(owner, bucket, nameOf(bucket.prepaidIncludeId), true)
     }
     // A debt that was fully refunded is set to 0 if it was recorded, and not inserted otherwise.
     if (owner.owed === 0 && refundable.has(key)) {
-      upserts.push(balanceUpsert(owner, debtBucket(owner), nameOf(0), false))
+      yield balanceUpsert(owner, debtBucket(owner), nameOf(0), false)
     }
   }
-  return upserts
 }
 
 function balanceUpsert(

@@ -101,6 +101,7 @@ describe('a started Redis', () => {
       'hash-max-listpack-value',
       'hash-max-listpack-entries',
       'aof-use-rdb-preamble',
+      'auto-aof-rewrite-min-size',
     ]
     const found = await withClient(redis.socketPath, (c) => c.config('GET', ...names))
     const pairs = found as string[]
@@ -115,6 +116,7 @@ describe('a started Redis', () => {
       'hash-max-listpack-value': '1024',
       'hash-max-listpack-entries': '128',
       'aof-use-rdb-preamble': 'yes',
+      'auto-aof-rewrite-min-size': String(256 * 1024 * 1024),
     })
   })
 

@@ -40,6 +40,7 @@ it('an old entry is logged once, and again when none is old', async () => {
       info: (values: unknown, text?: string) => logged.push([text ?? '', values]),
     },
     recorded: () => 0,
+    onBacklog: () => undefined,
     lagWarnMs: 60_000,
   })
   try {

@@ -23,6 +23,12 @@ const PACKED_ENTRIES_MAX = 128
 const PACKED_VALUE_BYTES_MAX = 1024
 
 /**
+ * A shorter file is not rewritten: each rewrite forks, and its child competes with charging for the
+ * processor. A start loads this much in about a second.
+ */
+const REWRITTEN_FROM = '256mb'
+
+/**
  * Command line of a redis-server that is accessible to this user only and never loses data by
  * design.
  */
@@ -42,6 +48,7 @@ export function redisArguments(program: RedisProgram, settings: RedisServerSetti
     appendonly: 'yes',
     ...liveSettings(settings),
     'aof-use-rdb-preamble': 'yes',
+    'auto-aof-rewrite-min-size': REWRITTEN_FROM,
     'maxmemory-policy': 'noeviction',
     [`hash-max-${packed}-entries`]: PACKED_ENTRIES_MAX,
     [`hash-max-${packed}-value`]: PACKED_VALUE_BYTES_MAX,

@@ -13,6 +13,7 @@ import { sessionKeyOf } from '../../../src/ledger/keys.ts'
 import type { Ledger, LedgerSettings } from '../../../src/ledger/ledger.ts'
 import { creditBucket } from '../../../src/ledger/operations.ts'
 import { NO_CYCLE_ENDS } from '../../../src/recorder/cycle-ends.ts'
+import { NO_RESTRAINT } from '../../../src/recorder/restraint.ts'
 import { createLogger } from '../../../src/runtime/log.ts'
 import { openRedis, waitForRedis } from '../../../src/store/redis.ts'
 import { FREE, lineOf as plainLine } from '../domain/lines.ts'
@@ -55,6 +56,7 @@ export interface TestStores {
 /** Options of a drain that writes at once, and of which nothing is reported. */
 export const QUICK_DRAIN = {
   cycles: NO_CYCLE_ENDS,
+  restraint: NO_RESTRAINT,
   log: silent,
   metrics: {
     entriesRecorded: () => undefined,
