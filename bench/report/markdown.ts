@@ -1,4 +1,4 @@
-/** Results as Markdown. */
+/** Results as Markdown, without void rows and goals: they are printed, but not published. */
 import type { Goal, ScenarioResult, Table } from '../scenario.ts'
 import { verdictOf } from './text.ts'
 
@@ -7,11 +7,13 @@ const cell = (value: string | number) => String(value).replaceAll('|', '\\|')
 export function tableMarkdown({ title, columns, rows }: Table): string {
   const row = (cells: readonly (string | number)[]) => `| ${cells.map(cell).join(' | ')} |`
   const rule = `|${columns.map((_, at) => (at === 0 ? '---' : '---:')).join('|')}|`
-  return [`**${title}**`, '', row(columns), rule, ...rows.map(row)].join('\n')
+  const valid = rows.filter((cells) => !cells.some((one) => /\bVOID\b/.test(String(one))))
+  return [`**${title}**`, '', row(columns), rule, ...valid.map(row)].join('\n')
 }
 
 export function resultMarkdown(result: ScenarioResult): string {
-  const { tables, goals, failures = [] } = result
+  const { tables, failures = [] } = result
+  const goals = result.goals.filter((goal) => goal.isVoid !== true)
   const notes = [...result.notes, ...failures.map((failure) => `**FAILED**: ${failure}`)]
   return [
     ...tables.map(tableMarkdown),
@@ -26,5 +28,5 @@ function goalsMarkdown(goals: readonly Goal[]): string {
     const bound = 'atLeast' in wanted ? `at least ${wanted.atLeast}` : `at most ${wanted.atMost}`
     return [what, is, bound, verdictOf(goal)]
   })
-  return tableMarkdown({ title: 'Goals', columns: ['', 'is', 'wanted', ''], rows })
+  return tableMarkdown({ title: 'Goals', columns: ['', 'is', 'goal', ''], rows })
 }

@@ -3,7 +3,7 @@ import type { Curve } from '../scenario.ts'
 import { barPlot, linePlot } from './svg.ts'
 
 export interface Plotted {
-  /** File name in docs/performance. */
+  /** File name in bench/results. */
   file: string
   svg: string
 }

@@ -1,13 +1,12 @@
-import { readFileSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 import { SaxesParser } from 'saxes'
 import { describe, expect, it } from 'vitest'
 import { CONSOLE_SCENARIOS } from '../../bench/console/scenarios.ts'
-import { tableMarkdown } from '../../bench/report/markdown.ts'
-import { MarkerError, partsOf, replacePart } from '../../bench/report/markers.ts'
+import { resultMarkdown, tableMarkdown } from '../../bench/report/markdown.ts'
+import { pagesOf } from '../../bench/report/pages.ts'
 import { plotsOf } from '../../bench/report/plots.ts'
 import { emptyResults } from '../../bench/report/results.ts'
 import { saturation } from '../../bench/report/saturation.ts'
-import { sectionsOf } from '../../bench/report/sections.ts'
 import { barPlot, linePlot, niceAbove } from '../../bench/report/svg.ts'
 import { goalText, isMet, tableText } from '../../bench/report/text.ts'
 import { SCENARIOS } from '../../bench/scenarios.ts'
@@ -103,37 +102,36 @@ describe('plots', () => {
   })
 })
 
-describe('markers', () => {
-  const document =
-    'a\n<!-- bench:x -->\nold\n<!-- /bench:x -->\nb\n<!-- bench:y -->\n<!-- /bench:y -->\n'
-
-  it('enclose the replaced part; the rest stays unchanged', () => {
-    const once = replacePart(document, 'x', 'new\n')
-    expect(once).toBe(document.replace('old', 'new'))
-    expect(replacePart(once, 'x', 'new')).toBe(once)
-    expect(partsOf(document)).toEqual(['x', 'y'])
-  })
-
-  it('accept a text with dollar signs unchanged', () => {
-    expect(replacePart(document, 'x', "$& $1 $'")).toContain("\n$& $1 $'\n")
-  })
-
-  it.each([
-    ['missing', 'nothing'],
-    ['missing', '<!-- bench:x -->'],
-    ['twice', '<!-- bench:x --><!-- bench:x --><!-- /bench:x -->'],
-    ['before its begin', '<!-- /bench:x --><!-- bench:x -->'],
-  ])('that are %s cause an error', (why, text) => {
-    expect(() => replacePart(text, 'x', '')).toThrow(MarkerError)
-    expect(() => replacePart(text, 'x', '')).toThrow(why)
-  })
-
-  it('of docs/PERFORMANCE.md are complete, and each belongs to a scenario', () => {
-    const text = readFileSync(new URL('../../docs/PERFORMANCE.md', import.meta.url), 'utf8')
+describe('pages', () => {
+  it('of bench/results belong to a scenario each, and docs/PERFORMANCE.md links them', () => {
     const names = [...SCENARIOS, ...CONSOLE_SCENARIOS].map(({ name }) => name)
-    const ofOtherCommands = ['machine', 'report', 'delivery']
-    expect(partsOf(text).sort()).toEqual([...ofOtherCommands, ...names].sort())
-    for (const name of partsOf(text)) expect(replacePart(text, name, 'x')).toContain('\nx\n')
+    const ofOtherCommands = ['report', 'delivery']
+    const files = readdirSync(new URL('../../bench/results', import.meta.url))
+    const pages = files.filter((file) => file.endsWith('.md'))
+    const all = [...ofOtherCommands, ...names].map((name) => `${name}.md`).sort()
+    expect(all).toEqual(expect.arrayContaining(pages))
+    const text = readFileSync(new URL('../../docs/PERFORMANCE.md', import.meta.url), 'utf8')
+    for (const page of pages) expect(text).toContain(`(../bench/results/${page})`)
+  })
+
+  it('have no void rows and goals', () => {
+    const text = resultMarkdown({
+      figures: {},
+      ratios: {},
+      tables: [
+        {
+          title: 'T',
+          columns: ['', '%'],
+          rows: [
+            ['a', 1],
+            ['b', '2 % VOID'],
+          ],
+        },
+      ],
+      goals: [{ what: 'p99', is: 1, wanted: { atMost: 8 }, isVoid: true }],
+      notes: ['5000/s is VOID'],
+    })
+    expect(text).toBe('**T**\n\n|  | % |\n|---|---:|\n| a | 1 |\n\n- 5000/s is VOID')
   })
 })
 
@@ -173,17 +171,18 @@ describe('tables', () => {
     expect(goalText(goal)).toContain('VOID')
   })
 
-  it('state for each section when and where it was measured', () => {
+  it('state on each page when and where it was measured', () => {
     const nothing = { figures: {}, ratios: {}, goals: [], tables: [] }
     const results = (atMs: number, cores: number, names: readonly string[]) => ({
       ...emptyResults(atMs, false),
       machine: { processor: 'P', cores, node: 'v20' },
       scenarios: Object.fromEntries(names.map((name) => [name, { ...nothing, notes: [name] }])),
     })
-    const sections = sectionsOf([results(0, 2, ['json', 'audit']), results(864e5, 8, ['json'])])
-    expect(sections.get('json')).toContain('1970-01-02 00:00 UTC, 8 cores')
-    expect(sections.get('audit')).toContain('1970-01-01 00:00 UTC, 2 cores')
-    expect(sections.get('machine')).toContain('2 cores, P, Node v20; and on 8 cores')
+    const pages = pagesOf([results(0, 2, ['json', 'audit']), results(864e5, 8, ['json'])])
+    expect(pages.get('json')).toContain('1970-01-02 00:00 UTC, 8 cores')
+    expect(pages.get('audit')).toContain('1970-01-01 00:00 UTC, 2 cores')
+    const isVoid = { ...nothing, notes: ['the run is VOID'] }
+    expect([...pagesOf([{ ...emptyResults(0, false), scenarios: { json: isVoid } }])]).toEqual([])
   })
 })
 

@@ -31,9 +31,12 @@ describe('the project', () => {
   const paths = withFolders([...files.map(({ path }) => path), ...top])
 
   it('names existing files and folders in its documents', () => {
-    const readme = { path: 'README.md', text: readFileSync(join(HOUSE, 'README.md'), 'utf8') }
+    const ofTop = ['README.md', 'CONTRIBUTING.md'].map((path) => ({
+      path,
+      text: readFileSync(join(HOUSE, path), 'utf8'),
+    }))
     const documents: SourceFile[] = [
-      readme,
+      ...ofTop,
       ...files.filter(({ path }) => /^docs\/[^/]+\.md$|\/README\.md$/.test(path)),
     ]
     expect(documents.length).toBeGreaterThan(50)

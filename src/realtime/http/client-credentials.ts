@@ -1,4 +1,4 @@
-/** Tokens and signatures in a request (docs/SIGNATURE.md). */
+/** Tokens and signatures in a request (docs/ACCESS.md, "Signatures"). */
 import { addForm, FormError, FormTree } from '../../catalog/signature/form-tree.ts'
 import { parseOrdered } from '../../catalog/signature/ordered-json.ts'
 import { type SentParameters, signatureParameter } from '../../catalog/signature/signed-text.ts'

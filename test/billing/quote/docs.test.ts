@@ -21,7 +21,7 @@ it('examples/prices.json is the case of the tutorial', () => {
 })
 
 describe.each([
-  ['docs/ENTITY-API.md', ['first', 'fractions', 'bands', 'mismatch', 'broken']],
+  ['docs/QUOTES.md', ['first', 'fractions', 'bands', 'mismatch', 'broken']],
   ['docs/CATALOGUE.md', ['tiers', 'bands', 'bands-interval', 'limited', 'limits']],
   ['docs/TUTORIAL.md', ['included']],
 ])('%s', (file, names) => {
