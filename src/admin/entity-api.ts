@@ -15,6 +15,7 @@ import { requestErasure } from '../jobs/privacy/request.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import { balanceActions } from '../prepaid/balances/actions.ts'
 import type { CardGuesses } from '../prepaid/cards/guesses.ts'
+import { PREPAID_RULES } from '../prepaid/entity-rules.ts'
 import { REPORT_RULES } from '../reports/entity-rules.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { Logger } from '../runtime/log.ts'
@@ -58,14 +59,7 @@ export function createEntityApi(options: EntityApiOptions): EntityApi {
 export function entityStoresOf(options: EntityApiOptions): EntityStores {
   const { catalog, ledger, clock, config, lookup, log } = options
   catalog.dispatcher.register(followUpHandlers(options), log)
-  return {
-    catalog,
-    ledger,
-    clock,
-    config,
-    lookup,
-    log,
-    sealer: sealerOf(config),
-    rules: { ...createRules({ defaultTax: config.rating.defaultTax }), reports: REPORT_RULES },
-  }
+  const sealer = sealerOf(config)
+  const rules = { ...createRules({ config, sealer }), ...PREPAID_RULES, reports: REPORT_RULES }
+  return { catalog, ledger, clock, config, lookup, log, rules }
 }

@@ -6,8 +6,8 @@ import { preponeInstallments } from '../billing/credit/prepone.ts'
 import { FENCE_KIND, type ProfileOwner } from '../catalog/revisions/entity-changes.ts'
 import type { OutboxHandler } from '../catalog/transactions/dispatcher.ts'
 import type { OperationLine } from '../domain/line.ts'
-import type { EarlyPayment, Renewal, TransferRequest } from '../entities/follow-ups.ts'
-import { renew } from '../prepaid/autorenew/renewal.ts'
+import type { EarlyPayment, TransferRequest } from '../entities/follow-ups.ts'
+import { type Renewal, renew } from '../prepaid/autorenew/renewal.ts'
 import type { BalanceDeps } from '../prepaid/balances/loads.ts'
 import {
   type OperationAudit,

@@ -15,11 +15,10 @@ import { get } from './actions/get.ts'
 import { minimumDatesMs } from './actions/minimum-date.ts'
 import { wantsRevisionInfo, withRevisionInfo } from './actions/revision-info.ts'
 import { StaleVersionError } from './actions/target.ts'
-import { taxWarnings } from './actions/tax-warnings.ts'
 import { uniqueget } from './actions/uniqueget.ts'
 import { DEFINITIONS } from './definitions/collections.ts'
 import { type ActionName, type CollectionDefinition, isRecord } from './definitions/definition.ts'
-import type { ErasureRequest } from './erasure.ts'
+import type { ErasureRequest, Subject } from './erasure.ts'
 import type { CurrentFields } from './fields/current.ts'
 import { recordRead } from './read-records.ts'
 import type {
@@ -248,8 +247,8 @@ async function writeAnswer(
   const entity = entityView(result.entity, definition.hidden)
   const more = Object.entries(result.more ?? {}).map(([name, value]) => [name, memberView(value)])
   const unknown = ignored.map((name) => `${name} is not a field of ${definition.name}: ignored`)
-  const taxes = await taxWarnings(stores, definition, action, result)
-  const warnings = [...unknown, ...(result.warnings ?? []), ...taxes]
+  const written = await writtenWarnings(stores, definition, action, result)
+  const warnings = [...unknown, ...(result.warnings ?? []), ...written]
   return writeEnvelope(result.details, entity, {
     ...(trial && { valid: true }),
     ...Object.fromEntries(more),
@@ -257,13 +256,25 @@ async function writeAnswer(
   })
 }
 
+/** One warning of a kind per response, regardless of the number of revisions written. */
+async function writtenWarnings(
+  { catalog, clock, rules }: EntityStores,
+  { name }: CollectionDefinition,
+  action: ActionName,
+  { entity }: WriteResult,
+): Promise<readonly string[]> {
+  if (entity === null || Array.isArray(entity)) return []
+  const context = { catalog, action, nowMs: clock.nowMs() }
+  return (await rules[name]?.writtenWarnings?.(entity as Fields, context)) ?? []
+}
+
 async function answerErasure(
   erase: EntityApi['erase'],
   { name, keyField }: CollectionDefinition,
   { target, changes, actor }: WriteRequest,
 ): Promise<object> {
-  const collection = name === 'accounts' ? 'accounts' : 'subscribers'
-  const subject = { collection, key: Number(target[keyField]) } as const
+  // No other collection has this action.
+  const subject = { collection: name as Subject['collection'], key: Number(target[keyField]) }
   const force = changes.set['force'] === true
   const job = await erase({ subject, force, actor })
   return writeEnvelope(true, writeView({ ...job }, DEFINITIONS.get('jobs')?.hidden))

@@ -5,7 +5,7 @@ import { appendRecords } from '../catalog/audit/append.ts'
 import { auditDocument } from '../catalog/audit/audit.ts'
 import type { Catalog } from '../catalog/connection.ts'
 import type { Config } from '../config/schema.ts'
-import type { ActionName, CollectionDefinition } from './definitions/definition.ts'
+import { type ActionName, type CollectionDefinition, isNumbered } from './definitions/definition.ts'
 
 export interface ReadStores {
   catalog: Catalog
@@ -103,9 +103,9 @@ export async function recordReportRead(
   )
 }
 
-function keyOf({ name, keyField }: CollectionDefinition, row: CompletedRead['filter']): string {
-  const isEntity = name === 'accounts' || name === 'subscribers'
-  return isEntity ? String(row[keyField]) : `${row['aid']}_${row['sid'] ?? 0}`
+function keyOf(definition: CollectionDefinition, row: CompletedRead['filter']): string {
+  const { keyField } = definition
+  return isNumbered(definition) ? String(row[keyField]) : `${row['aid']}_${row['sid'] ?? 0}`
 }
 
 /** Queried fields, at any depth of `$and` and `$or`. */

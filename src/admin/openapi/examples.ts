@@ -1,5 +1,6 @@
 /** Realistic examples of all requests. Together they create a small tenant. */
 import type { ActionName, CollectionDefinition } from '../../entities/definitions/definition.ts'
+import { answersNull } from '../../entities/definitions/traits.ts'
 import {
   BEGIN_S,
   EVENT_STAMP,
@@ -278,16 +279,13 @@ function jobExample({ name }: CollectionDefinition): Values {
 /** Response to a successful write. */
 export function writeResponseExample(definition: CollectionDefinition, action: ActionName): Values {
   const { name } = definition
-  const isSilent =
-    (action === 'create' && (name === 'subscribers' || name === 'autorenew')) ||
-    (name === 'users' && action !== 'create')
   const entity =
     action === 'erase'
       ? jobExample(definition)
       : action === 'delete' || action === 'resend'
         ? null
         : responseExample(definition, 'written')
-  const done = { status: 1, details: isSilent ? null : true, entity }
+  const done = { status: 1, details: answersNull(definition, action) ? null : true, entity }
   if (action === 'resend') return { ...done, resent: [EVENT_STAMP], left: [], more: false }
   if (action === 'permanentchange') return { ...done, totalUpdated: 1, totalCreated: 1 }
   if (name !== 'balances') return done

@@ -58,3 +58,8 @@ export const ENTITIES: Readonly<Record<EntityCollection, readonly EntityDefiniti
   users: [UserEntity],
   autorenew: [AutorenewEntity],
 }
+
+/** The entity types in a collection of the store; none in one of records. */
+export function entitiesIn(store: string): readonly EntityDefinition[] {
+  return Object.hasOwn(ENTITIES, store) ? ENTITIES[store as EntityCollection] : []
+}

@@ -3,7 +3,8 @@ import type { ObjectId } from '../../catalog/collections.ts'
 import type { RawDocument } from '../../catalog/compile/document.ts'
 import type { ChangeDecision } from '../../catalog/revisions/entity-changes.ts'
 import type { RevisionWrite } from '../../catalog/revisions/store-revisions.ts'
-import type { ActionName } from '../definitions/definition.ts'
+import { DEFINITIONS } from '../definitions/collections.ts'
+import type { ActionName, CollectionDefinition } from '../definitions/definition.ts'
 import type { WriteRequest } from '../requests/entity-request.ts'
 
 /**
@@ -30,19 +31,27 @@ export function withAuditEntries<T>(
     const isRecordedAsAction = isTarget && action !== 'reopen'
     const isAction = isInsert || isRecordedAsAction || action === 'permanentchange'
     const old = isInsert ? target : (before.get(document._id.toHexString()) ?? null)
-    // A write of a subscriber may change its account as well (account-start.ts).
-    const isAccountOfSubscriber =
-      definition.name === 'subscribers' && document['type'] === 'account'
-    const key = document[isAccountOfSubscriber ? 'aid' : definition.keyField]
+    const { name, keyField } = definitionOf(document, definition)
     return {
       id: document._id,
-      key: String(key),
+      key: String(document[keyField]),
       old,
-      collection: isAccountOfSubscriber ? 'accounts' : definition.name,
-      type: isAction && !isAccountOfSubscriber ? action : 'update',
+      collection: name,
+      type: isAction && name === definition.name ? action : 'update',
     }
   })
   return { ...decision, audit: { actor, steps } }
+}
+
+/** A write may change another entity of the same store as well: an account with its subscriber. */
+function definitionOf(
+  document: RawDocument,
+  written: CollectionDefinition,
+): Pick<CollectionDefinition, 'name' | 'keyField'> {
+  const isOf = ({ store, fixed }: CollectionDefinition) =>
+    store === written.store &&
+    Object.entries(fixed).every(([field, value]) => document[field] === value)
+  return isOf(written) ? written : ([...DEFINITIONS.values()].find(isOf) ?? written)
 }
 
 function idOf(document: Readonly<Record<string, unknown>>): ObjectId {

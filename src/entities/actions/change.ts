@@ -2,26 +2,22 @@
  * Writes of stored entities: `update`, `close`, `closeandnew`, `reopen`, `move`, `permanentchange`
  * and `delete`.
  */
-import { randomUUID } from 'node:crypto'
-import { plainActor } from '../../catalog/actor.ts'
 import type { RawDocument } from '../../catalog/compile/document.ts'
 import { type ChangeDecision, changeEntities } from '../../catalog/revisions/entity-changes.ts'
 import type { Fields } from '../../domain/fields.ts'
 import { DISPLAY, fieldRule } from '../../requests/errors.ts'
-import type { ActionName, CollectionDefinition } from '../definitions/definition.ts'
-import { balancesOf, type FollowUp } from '../follow-ups.ts'
+import type { ActionName } from '../definitions/definition.ts'
+import { answersNull } from '../definitions/traits.ts'
 import type { EntityStores, WriteRequest, WriteResult } from '../requests/entity-request.ts'
 import type { RuleContext } from '../rules/rule.ts'
 import { Draft, fromOf, toOf } from '../timeline/draft.ts'
 import * as edits from '../timeline/edits.ts'
 import { move } from '../timeline/move.ts'
 import type { FieldChanges } from '../timeline/set-fields.ts'
-import { withServiceEdges } from '../timeline/subscriber-dates.ts'
 import { withAuditEntries } from './audit-entries.ts'
 import { completedChanges, customChanges, decisionOf, POSTPONED, ruleContextOf } from './commit.ts'
 import { lostValidity, lostValidityWarnings } from './lost-validity.ts'
 import { minimumDateMs } from './minimum-date.ts'
-import { planChangeWarnings } from './plan-change.ts'
 import { revisionsOf } from './revisions.ts'
 import { findTarget } from './target.ts'
 
@@ -130,10 +126,8 @@ export async function change(
     responseRevision === null
       ? null
       : (stored.get(responseRevision._id.toHexString()) ?? responseRevision)
-  // Existing clients expect `details: null` here.
-  const isSilent = definition.name === 'users'
   const extras = { ...(more && { more }), ...(warnings.length > 0 && { warnings }) }
-  return { details: isSilent ? null : details, entity, ...extras }
+  return { details: answersNull(definition, action) ? null : details, entity, ...extras }
 }
 
 async function decisionForEdit(work: ChangeWork, edited: Edited): Promise<ChangeDecision<Edited>> {
@@ -143,15 +137,14 @@ async function decisionForEdit(work: ChangeWork, edited: Edited): Promise<Change
   // A delete has checked for referrers itself, and `force` does not apply to it.
   const lost = action === 'delete' ? [] : lostValidity(draft)
   const rules = stores.rules[definition.name]
-  const losing = { definition, action, rules, context, isForced }
-  const isSubscriber = definition.name === 'subscribers'
+  const losing = { action, rules, context, isForced }
   const warnings = [
     ...(await lostValidityWarnings(lost, losing)),
-    ...(isSubscriber ? planChangeWarnings(draft, context.zone) : []),
+    ...(rules?.changeWarnings?.(draft, context.zone) ?? []),
   ]
   const result = warnings.length > 0 ? { ...edited, warnings } : edited
   const decision = await decisionOf(stores, request, draft, context, result)
-  const followUp = accountTransfer(request.definition, draft, context) ?? earlyPayment(work)
+  const followUp = rules?.followUp?.(draft, context)
   return followUp === undefined ? decision : { ...decision, followUp }
 }
 
@@ -181,22 +174,23 @@ function withEnd(changes: FieldChanges, { to }: WriteRequest): FieldChanges {
   return to === null ? changes : { ...changes, set: { ...changes.set, to } }
 }
 
-function moveEdge({ request, draft, target, edit }: ChangeWork): Edited {
+function moveEdge({ stores, request, draft, target, edit }: ChangeWork): Edited {
   const { from, to, definition } = request
   const edge = from === null ? 'to' : 'from'
   const at = from ?? to
   if (at === null) throw fieldRule('from', 'move: from or to is missing')
   const atMs = at.getTime()
   const wasMs = edge === 'from' ? fromOf(target) : toOf(target)
-  const isSubscriber = definition.name === 'subscribers'
-  const moved = move(draft, target, { edge, atMs, alwaysMovesNeighbour: isSubscriber }, edit)
+  const withMovedEdge = stores.rules[definition.name]?.withMovedEdge
+  const alwaysMovesNeighbour = withMovedEdge !== undefined
+  const moved = move(draft, target, { edge, atMs, alwaysMovesNeighbour }, edit)
   if (!moved.isMoved) return { details: false, responseRevision: target }
-  if (!isSubscriber) return { details: true, responseRevision: moved.entity }
+  if (withMovedEdge === undefined) return { details: true, responseRevision: moved.entity }
   const { entity, neighbour } = moved
-  const responseRevision = draft.put(entity, withServiceEdges(entity, edge, wasMs, atMs))
+  const responseRevision = draft.put(entity, withMovedEdge(entity, edge, wasMs, atMs))
   if (neighbour !== null) {
     const other = edge === 'from' ? 'to' : 'from'
-    draft.put(neighbour, withServiceEdges(neighbour, other, wasMs, atMs))
+    draft.put(neighbour, withMovedEdge(neighbour, other, wasMs, atMs))
   }
   return { details: true, responseRevision }
 }
@@ -214,57 +208,4 @@ async function deleteRevision({
     await stores.rules[request.definition.name]?.checkUnused?.(target, context)
   }
   return { details: true, responseRevision: extended }
-}
-
-/**
- * The transfer of the balances that belongs to the change; undefined if there is nothing to
- * transfer. Throws `EntityRuleError` if the account would change later than now: balances move
- * immediately and would then be in the wrong account.
- */
-function accountTransfer(
-  { name }: CollectionDefinition,
-  draft: Draft,
-  { nowMs }: RuleContext,
-): FollowUp | undefined {
-  if (name !== 'subscribers') return undefined
-  const fromAid = accountHoldingBalances(draft.before(), nowMs)
-  const toAid = accountHoldingBalances(draft.revisions(), nowMs)
-  const later = draft.revisions().filter((revision) => toOf(revision) > nowMs)
-  if (later.some(({ aid }) => aid !== toAid)) {
-    throw fieldRule(
-      'aid',
-      'aid can only change with immediate effect, because the balances move with the subscriber',
-    )
-  }
-  if (fromAid === null || toAid === null || fromAid === toAid) return undefined
-  const sid = Number(draft.revisions()[0]?.['sid'])
-  const payload = { sid, fromAid, toAid, operationId: randomUUID(), buckets: null }
-  return { kind: 'transfer', payload, subject: balancesOf(sid) }
-}
-
-/** Installments become due when a subscriber is closed with immediate effect, if configured. */
-function earlyPayment({
-  stores,
-  request,
-  draft,
-  context: { nowMs },
-}: ChangeWork): FollowUp | undefined {
-  const { preponeOnTermination } = stores.config.billing
-  if (!preponeOnTermination || request.definition.name !== 'subscribers') return undefined
-  const hadEnd = draft.before().every((revision) => toOf(revision) <= nowMs)
-  const hasEnd = draft.revisions().every((revision) => toOf(revision) <= nowMs)
-  const last = draft.revisions().at(-1)
-  if (hadEnd || !hasEnd || last === undefined) return undefined
-  const [sid, aid] = [Number(last['sid']), Number(last['aid'])]
-  const payload = { actor: plainActor(request.actor), aid, sid }
-  return { kind: 'prepone', payload, subject: `installments/${sid}` }
-}
-
-/**
- * The account that holds the balances: of the current or next revision, otherwise of the last one.
- */
-function accountHoldingBalances(revisions: readonly Fields[], nowMs: number): number | null {
-  const ordered = [...revisions].sort((a, b) => toOf(a) - toOf(b))
-  const found = ordered.find((revision) => toOf(revision) > nowMs) ?? ordered.at(-1)
-  return found === undefined ? null : Number(found['aid'])
 }

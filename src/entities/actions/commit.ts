@@ -11,9 +11,7 @@ import type { EntityStores, WriteRequest } from '../requests/entity-request.ts'
 import type { RuleContext } from '../rules/rule.ts'
 import type { Draft } from '../timeline/draft.ts'
 import type { FieldChanges } from '../timeline/set-fields.ts'
-import { deriveAccount, deriveSubscriber } from '../timeline/subscriber-dates.ts'
 import { checkAll, orNote } from '../trial.ts'
-import { sealCards } from './card-secrets.ts'
 import { checkIndexedTexts } from './indexed-texts.ts'
 import { checkUniqueFields } from './uniqueness.ts'
 
@@ -30,9 +28,8 @@ export function ruleContextOf(
 ): RuleContext {
   const { catalog, ledger, lookup, clock, config } = stores
   const { timeZone: zone, cycleDay } = config.rating
-  const user = actor.by === 'session' ? { user: actor.name } : {}
   const sources = { catalog, ledger, lookup }
-  return { ...sources, action, nowMs: clock.nowMs(), zone, cycleDay, fromMs, ...user }
+  return { ...sources, action, nowMs: clock.nowMs(), zone, cycleDay, fromMs, actor }
 }
 
 /** The configured fields of the request, checked; undefined removes a field. */
@@ -87,11 +84,9 @@ export async function decisionOf<T>(
   context: RuleContext,
   result: T,
 ): Promise<ChangeDecision<T>> {
-  if (definition.name === 'subscribers') deriveSubscriber(draft)
-  if (definition.name === 'accounts') {
-    deriveAccount(draft)
-    sealCards(draft, stores.sealer)
-  }
+  const rules = stores.rules[definition.name]
+  rules?.derive?.(draft)
+  rules?.seal?.(draft)
   await checkDraft(stores, definition, fields, draft, context)
   return {
     collection: definition.store as EntityCollection,

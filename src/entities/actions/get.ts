@@ -1,7 +1,8 @@
 /** The action `get`: all matching revisions, one page at a time. */
 import type { Catalog, ReadLimits } from '../../catalog/connection.ts'
+import { entitiesIn } from '../../catalog/entities/entity-table.ts'
 import type { Fields } from '../../domain/fields.ts'
-import { type CollectionDefinition, isRecord } from '../definitions/definition.ts'
+import { type CollectionDefinition, isRecord, type SortOrder } from '../definitions/definition.ts'
 import type { ReadRequest, ReadResult } from '../requests/entity-request.ts'
 import { documentsOf, NOT_DELETED } from './revisions.ts'
 
@@ -43,31 +44,27 @@ export function filterOf(
 }
 
 /**
- * Accounts are stored in the same collection as subscribers and have no `sid`, so an index on `sid`
- * lists them first.
+ * Other entities of the same store may have no such key, and an index on it lists them first, as
+ * accounts in one on `sid`.
  */
-export function keyBounds({ name, keyField }: CollectionDefinition): Fields[] {
-  return name === 'subscribers' ? [{ [keyField]: { $gte: 0 } }] : []
+export function keyBounds({ name, keyField, store }: CollectionDefinition): Fields[] {
+  const lacksKey = entitiesIn(store).some(
+    ({ api, schema }) => api.name !== name && !Object.hasOwn(schema.properties, keyField),
+  )
+  return lacksKey ? [{ [keyField]: { $gte: 0 } }] : []
 }
 
 /**
  * Adds a tie-breaker so that pages never overlap: `from` for revisions of one key, as in their
  * index, and `_id` otherwise.
  */
-export function sortOf({ sort, definition }: ReadRequest): Record<string, 1 | -1> {
-  if (definition.store === 'audit') return newestFirst(sort)
+export function sortOf({ sort, definition }: ReadRequest): SortOrder {
+  if (definition.indexOrder !== undefined) return definition.indexOrder(sort)
   const [[first, direction] = ['', 1] as const, second] = Object.entries(sort)
   if (first === definition.keyField && second === undefined) {
     return { [first]: direction, from: direction }
   }
   return '_id' in sort ? { ...sort } : { ...sort, _id: 1 }
-}
-
-/** The sort order of the indexes of the audit collection. */
-function newestFirst(sort: ReadRequest['sort']): Record<string, 1 | -1> {
-  const order = Object.keys(sort).length === 0 ? { urt: -1 as const } : sort
-  const last = Object.values(order).at(-1) ?? -1
-  return '_id' in order ? { ...order } : { ...order, _id: last }
 }
 
 /** Includes the fields that `revision_info` is computed from if it is requested. */

@@ -6,7 +6,7 @@
 import type { RawDocument } from '../../catalog/compile/document.ts'
 import { FOREVER_MS } from '../../domain/time.ts'
 import { DISPLAY, EntityRuleError, InUseError } from '../../requests/errors.ts'
-import type { ActionName, CollectionDefinition } from '../definitions/definition.ts'
+import type { ActionName } from '../definitions/definition.ts'
 import type { CollectionRules, RuleContext } from '../rules/rule.ts'
 import { dateText } from '../timeline/dates.ts'
 import type { Draft } from '../timeline/draft.ts'
@@ -23,7 +23,6 @@ export function lostValidity(draft: Draft): RawDocument[] {
 }
 
 export interface ValidityLossContext {
-  definition: CollectionDefinition
   action: ActionName
   rules: CollectionRules | undefined
   context: RuleContext
@@ -31,16 +30,13 @@ export interface ValidityLossContext {
   isForced: boolean
 }
 
-/** Existing clients close an account before its last subscribers. */
-const ALWAYS_ALLOWED: ReadonlySet<string> = new Set(['accounts'])
-
 /**
  * Returns the warnings about entities that still need the lost periods. Throws `EntityRuleError` if
  * the change is not forced.
  */
 export async function lostValidityWarnings(
   lost: readonly RawDocument[],
-  { definition, action, rules, context, isForced }: ValidityLossContext,
+  { action, rules, context, isForced }: ValidityLossContext,
 ): Promise<string[]> {
   const warnings: string[] = []
   for (const revision of lost) {
@@ -50,7 +46,7 @@ export async function lostValidityWarnings(
       if (!(error instanceof InUseError)) throw error
       const when = periodText(spanOf(revision), context.zone)
       const needed = `${when} it is needed by ${error.usedBy}`
-      if (!isForced && !ALWAYS_ALLOWED.has(definition.name)) {
+      if (!isForced && rules?.endsWhileUsed !== true) {
         const help = 'change them first, or repeat the call with force'
         const text = `${action}: ${error.what} would not be valid ${needed}: ${help}`
         throw new EntityRuleError(text, DISPLAY.refused)

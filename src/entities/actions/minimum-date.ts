@@ -77,8 +77,8 @@ export async function minimumDateMs(
   return Math.max(...all.map(minimumOf))
 }
 
-function isOfAccount({ name }: CollectionDefinition): boolean {
-  return name === 'accounts' || name === 'subscribers'
+function isOfAccount({ docs }: CollectionDefinition): boolean {
+  return Object.hasOwn(docs, 'aid')
 }
 
 function isNumber(value: unknown): value is number {

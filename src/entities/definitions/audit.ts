@@ -1,4 +1,5 @@
 import * as schema from '../../catalog/entities/json-schema.ts'
+import type { SortOrder } from './definition.ts'
 import { collection, dates, read, requestDocs, text, texts } from './params.ts'
 
 /** Fields and parameters; record-schemas.ts has those that only responses have. */
@@ -24,6 +25,7 @@ export const audit = collection({
   duplicate: { fields: [], by: 'all' },
   hasMinimumDate: false,
   textDates: ['urt'],
+  indexOrder: newestFirst,
   // They would allow guessing erased values.
   hidden: ['chain.salt', 'chain.fields'],
   actions: {
@@ -40,3 +42,9 @@ export const audit = collection({
     ),
   },
 })
+
+function newestFirst(sort: SortOrder): SortOrder {
+  const order = Object.keys(sort).length === 0 ? { urt: -1 as const } : sort
+  const last = Object.values(order).at(-1) ?? -1
+  return '_id' in order ? { ...order } : { ...order, _id: last }
+}

@@ -49,32 +49,52 @@ export const DEFINITIONS: ReadonlyMap<string, CollectionDefinition> = new Map(
   ALL.map((definition) => [definition.name, definition]),
 )
 
+/** Besides `create`. */
+const IMPORT_CHANGES: Readonly<Record<string, readonly ActionName[]>> = {
+  rates: ['permanentchange'],
+}
+
 /** Operations that an import may apply to each row; the first one is the default. */
 export const IMPORT_OPERATIONS: ReadonlyMap<string, readonly ActionName[]> = new Map(
   ALL.filter(({ actions }) => actions.import !== undefined).map(({ name }) => [
     name,
-    name === 'rates' ? (['create', 'permanentchange'] as const) : (['create'] as const),
+    ['create', ...(IMPORT_CHANGES[name] ?? [])],
   ]),
 )
 
-const RATE_KEY = /^rates\.[A-Z0-9_]+$/
-const USAGE_TYPE = /^rates\.[A-Za-z0-9_-]+$/
-const CHANGES: readonly ActionName[] = ['update', 'closeandnew', 'permanentchange']
+interface DottedNames {
+  readonly part: 'query' | 'update'
+  readonly actions: readonly ActionName[]
+  readonly pattern: RegExp
+}
 
-/**
- * Pattern of field names that are not declared individually; null if the action has no such names.
- * `rates.RATE` in changes of plans and services sets the prices of one rate only.
- * `rates.USAGE_TYPE` in `uniqueget` of rates finds those with prices for that usage type.
- */
+/** Sets the prices of one rate only. */
+const RATE_KEY: DottedNames = {
+  part: 'update',
+  actions: ['update', 'closeandnew', 'permanentchange'],
+  pattern: /^rates\.[A-Z0-9_]+$/,
+}
+/** Finds rates with prices for a usage type. */
+const USAGE_TYPE: DottedNames = {
+  part: 'query',
+  actions: ['uniqueget'],
+  pattern: /^rates\.[A-Za-z0-9_-]+$/,
+}
+
+const DOTTED_NAMES: Readonly<Record<string, DottedNames>> = {
+  plans: RATE_KEY,
+  services: RATE_KEY,
+  rates: USAGE_TYPE,
+}
+
+/** Pattern of field names that are not declared individually; null if there are none. */
 export function dottedNamePattern(
   collection: string,
   action: ActionName,
   part: 'query' | 'update',
 ): RegExp | null {
-  const isOffer = collection === 'plans' || collection === 'services'
-  if (isOffer && part === 'update' && CHANGES.includes(action)) return RATE_KEY
-  const isSearch = collection === 'rates' && action === 'uniqueget' && part === 'query'
-  return isSearch ? USAGE_TYPE : null
+  const names = DOTTED_NAMES[collection]
+  return names?.part === part && names.actions.includes(action) ? names.pattern : null
 }
 
 /** The parameter of such a name; null if the name does not match. */

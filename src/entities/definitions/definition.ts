@@ -51,6 +51,13 @@ export function isVersioned(definition: CollectionDefinition, action: ActionName
   return !isRecord(definition) && REVISION_WRITES.includes(action)
 }
 
+/** Whether the node assigns the key, a number. */
+export function isNumbered({ actions, keyField }: CollectionDefinition): boolean {
+  return actions.create?.update[keyField]?.type === 'generated'
+}
+
+export type SortOrder = Readonly<Record<string, 1 | -1>>
+
 /** Schema of a field in requests. */
 export interface FieldDocs {
   readonly request: Schema
@@ -87,5 +94,7 @@ export interface CollectionDefinition {
   readonly docs: Readonly<Record<string, FieldDocs>>
   /** Dotted paths of dates that responses to reads contain as texts, besides those of revisions. */
   readonly textDates: readonly string[]
+  /** Completes the order of a read to that of an index; by the key field and `from` if absent. */
+  indexOrder?(sort: SortOrder): SortOrder
   readonly actions: Readonly<Partial<Record<ActionName, ActionDefinition>>>
 }

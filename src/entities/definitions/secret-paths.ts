@@ -1,4 +1,5 @@
 /** Paths that requests must not filter, order or group by: comparisons would disclose values. */
+import { entitiesIn } from '../../catalog/entities/entity-table.ts'
 import { isGatewaySecret } from '../../catalog/entities/payment-gateway.ts'
 import type { CollectionDefinition } from './definition.ts'
 
@@ -7,6 +8,7 @@ export function isSecretPath(
   { hidden, store }: Pick<CollectionDefinition, 'hidden' | 'store'>,
   path: string,
 ): boolean {
-  if (store === 'subscribers' && isGatewaySecret(path)) return true
+  const hasCards = entitiesIn(store).some(({ schema }) => 'payment_gateway' in schema.properties)
+  if (hasCards && isGatewaySecret(path)) return true
   return hidden.some((each) => `${path}.`.startsWith(`${each}.`) || each.startsWith(`${path}.`))
 }

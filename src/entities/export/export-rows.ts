@@ -5,6 +5,7 @@
 import type { Catalog } from '../../catalog/connection.ts'
 import type { Fields } from '../../domain/fields.ts'
 import type { CollectionDefinition } from '../definitions/definition.ts'
+import { hasTrait } from '../definitions/traits.ts'
 import type { FieldDefinition } from '../fields/field-definition.ts'
 import type { ReadRequest } from '../requests/entity-request.ts'
 import { readView } from '../views.ts'
@@ -40,15 +41,17 @@ export function exportRows(catalog: Catalog, request: ExportRequest): AsyncGener
 
 async function* csvOf(catalog: Catalog, request: ExportRequest): AsyncGenerator<string> {
   const { definition, fields, delimiter, timeZone, nowMs, hasHeader } = request
-  const isRates = definition.name === 'rates'
-  const columns = isRates ? rateColumns(definition, fields) : columnsOf(definition, fields)
+  const hasPriceLines = hasTrait(definition, 'hasPriceLines')
+  const columns = hasPriceLines ? rateColumns(definition, fields) : columnsOf(definition, fields)
   let header = hasHeader ? csvText([columns.map(({ name }) => name)], delimiter) : ''
   const refused = refusedPaths(request)
   for await (const found of currentRevisionPages(catalog, request)) {
     const page = found.map((document) => withoutPaths(document, refused))
-    const overrides: OverridesOf = isRates ? await overridesIn(catalog, page, nowMs) : () => []
+    const overrides: OverridesOf = hasPriceLines
+      ? await overridesIn(catalog, page, nowMs)
+      : () => []
     const rows = page.flatMap((document) =>
-      isRates
+      hasPriceLines
         ? rateRows(document, overrides(document), columns, timeZone)
         : [columns.map((column) => cellOf(document, column, timeZone))],
     )

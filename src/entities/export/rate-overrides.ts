@@ -12,6 +12,11 @@ export type OverridesOf = (rate: Fields) => readonly RateOverride[]
 /** Maximum number of keys in one query. */
 const KEYS_MAX = 100
 
+const OFFERS = [
+  ['plans', ''],
+  ['services', SERVICE],
+] as const
+
 /** Reads the prices in the current revisions of plans and services. */
 export async function overridesIn(
   catalog: Catalog,
@@ -22,8 +27,7 @@ export async function overridesIn(
   const keys = rates.map(({ key }) => String(key))
   for (let from = 0; from < keys.length; from += KEYS_MAX) {
     const some = keys.slice(from, from + KEYS_MAX)
-    for (const kind of ['plans', 'services'] as const) {
-      const prefix = kind === 'services' ? SERVICE : ''
+    for (const [kind, prefix] of OFFERS) {
       for (const offer of await offersWith(catalog, kind, some, nowMs)) {
         collect(byKey, offer, prefix)
       }

@@ -10,6 +10,7 @@ import {
 import type { Config } from '../../config/schema.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import type { CollectionDefinition } from '../definitions/definition.ts'
+import { hasTrait } from '../definitions/traits.ts'
 import { fieldsOf } from './configured.ts'
 import type { FieldDefinition } from './field-definition.ts'
 
@@ -46,7 +47,8 @@ export function createCurrentFields(catalog: Catalog, clock: Clock, config: Conf
       if (definition.configuredFieldsPath === null) return []
       const { settings, fileTypes } = await stored()
       const fields = fieldsOf(definition, settings)
-      return definition.name === 'subscribers' ? withUnique(fields, identifying(fileTypes)) : fields
+      const isIdentified = hasTrait(definition, 'isIdentified')
+      return isIdentified ? withUnique(fields, identifying(fileTypes)) : fields
     },
   }
 }

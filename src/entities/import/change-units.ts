@@ -63,10 +63,11 @@ async function overrideProblem(
     else await findValidRevision(job, request)
     return null
   } catch (error) {
-    const kind = override.collection === 'plans' ? 'plan' : 'service'
-    return `${kind} ${override.name}: ${problemOf(error, job)}`
+    return `${OFFERS[override.collection]} ${override.name}: ${problemOf(error, job)}`
   }
 }
+
+const OFFERS = { plans: 'plan', services: 'service' } as const
 
 /** The prices start with the rate: the date is parsed the same way as that of the rate. */
 function overrideRequest(

@@ -11,21 +11,20 @@ import { type ChangeDecision, changeEntities } from '../../catalog/revisions/ent
 import { readReferences } from '../../catalog/revisions/references.ts'
 import { raiseSequence } from '../../catalog/revisions/sequence.ts'
 import type { RevisionWrite } from '../../catalog/revisions/store-revisions.ts'
-import { withEarlierAccountStart } from '../actions/account-start.ts'
 import { withAuditEntries } from '../actions/audit-entries.ts'
-import { withSealedCards } from '../actions/card-secrets.ts'
 import { ruleContextOf } from '../actions/commit.ts'
-import { checkNotInvoiced, newDocument } from '../actions/create.ts'
-import { confirmedUntilMs } from '../actions/minimum-date.ts'
+import { newDocument } from '../actions/create.ts'
 import { findDocuments } from '../actions/revisions.ts'
+import { isNumbered } from '../definitions/definition.ts'
+import { hasTrait } from '../definitions/traits.ts'
 import type { EntityStores } from '../requests/entity-request.ts'
+import { withEarlierAccountStart } from '../rules/account-start.ts'
 import { createRuleCache } from '../rules/cache.ts'
 import { Draft, fromOf } from '../timeline/draft.ts'
-import { deriveAccount, deriveSubscriber } from '../timeline/subscriber-dates.ts'
 import { accountStarts, linkedAccounts } from './accounts.ts'
 import { documentIdOf, type ImportJob, type NewRow, withCache } from './job.ts'
 import { checkStoredRevision, migratedRow, stepsWithDerivedDates } from './migration.ts'
-import { assignNumbers, hasNumbers } from './numbers.ts'
+import { assignNumbers } from './numbers.ts'
 import { PendingValues } from './pending-values.ts'
 import { problemOf } from './problems.ts'
 import { createRequest, migrationRequest } from './requests.ts'
@@ -71,8 +70,8 @@ export async function prepareUnits(
       problems.set(unit, problemOf(error, job))
     }
   }
-  const complete = job.settings.isMigration ? rows : await withGeneratedFields(job, rows)
-  return { rows: complete.map((row) => withSealedSecrets(job, row)), problems }
+  const numbered = job.settings.isMigration ? rows : await assignNumbers(job, rows)
+  return { rows: numbered.map((row) => withDerivedFields(job, row)), problems }
 }
 
 /** `aid`: the account that the linker has found. Throws `ApiError`. */
@@ -103,22 +102,15 @@ export async function createUnits(
   return all
 }
 
-/** Adds the number and the derived dates of new accounts and subscribers. */
-async function withGeneratedFields(job: ImportJob, rows: readonly NewRow[]): Promise<NewRow[]> {
-  const numbered = await assignNumbers(job, rows)
-  if (!hasNumbers(job.definition.name)) return numbered
-  const derive = job.definition.name === 'subscribers' ? deriveSubscriber : deriveAccount
-  return numbered.map((row) => {
-    const draft = new Draft([row.document])
-    derive(draft)
-    const [document = row.document] = draft.revisions()
-    return { ...row, document }
-  })
-}
-
-function withSealedSecrets({ definition, stores }: ImportJob, row: NewRow): NewRow {
-  if (definition.name !== 'accounts') return row
-  return { ...row, document: withSealedCards(row.document, stores.sealer) }
+/** The dates of a migrated row are derived together with those of its other revisions. */
+function withDerivedFields({ definition, settings, stores }: ImportJob, row: NewRow): NewRow {
+  const rules = stores.rules[definition.name]
+  const draft = new Draft([])
+  draft.insert(row.document)
+  if (!settings.isMigration) rules?.derive?.(draft, draft.revisions())
+  rules?.seal?.(draft)
+  const [document = row.document] = draft.revisions()
+  return { ...row, document }
 }
 
 async function write(
@@ -165,11 +157,13 @@ async function decide(
   const { isMigration } = job.settings
   const rows = await withoutStored(job, given, problems)
   const documents = rows.map(({ document }) => document)
-  const accountStartsMs =
-    definition.name === 'subscribers' ? await accountStarts(job, documents) : new Map()
-  const invoicedUntilMs = await invoicedUntil(job, documents)
+  const isLinked = hasTrait(definition, 'isLinked')
+  const accountStartsMs = isLinked ? await accountStarts(job, documents) : new Map()
+  const { catalog, config, rules } = stores
+  const reading = { catalog, zone: config.rating.timeZone }
+  const checkNew = await rules[definition.name]?.newEntityCheck?.(documents, reading)
   const uniqueness = await buildUniquenessIndex(job, rows, pendingValues ?? new PendingValues())
-  const references = await readReferences(stores.catalog, collection, documents)
+  const references = await readReferences(catalog, collection, documents)
   const cache = createRuleCache()
   // Fills the cache for the account check of the subscriber rules, which these reads have already
   // made.
@@ -178,7 +172,7 @@ async function decide(
   const early: NewRow[] = []
   for (const row of rows) {
     try {
-      const document = await checked(job, row, { uniqueness, references, cache, invoicedUntilMs })
+      const document = await checked(job, row, { uniqueness, references, cache, checkNew })
       const beginMs = isMigration ? undefined : accountStartsMs.get(document['aid'])
       const isEarly = beginMs !== undefined && fromOf(document) < beginMs
       const target = isEarly ? early : accepted
@@ -197,7 +191,7 @@ async function writesOf(
   rows: readonly NewRow[],
 ): Promise<Pick<ChangeDecision<null>, 'steps' | 'before' | 'isNew'>> {
   const { definition, settings, stores, pendingValues } = job
-  if (!settings.isMigration || !hasNumbers(definition.name) || rows.length === 0) {
+  if (!settings.isMigration || !isNumbered(definition) || rows.length === 0) {
     return { steps: rows.map(({ document }) => ({ mode: 'insert', document })), isNew: true }
   }
   const numbers = rows.map(({ document }) => Number(document[definition.keyField]))
@@ -210,27 +204,17 @@ interface RowCheckContext {
   uniqueness: UniquenessIndex
   references: Awaited<ReturnType<typeof readReferences>>
   cache: ReturnType<typeof createRuleCache>
-  /** End of the confirmed invoices by account; empty unless subscribers are imported. */
-  invoicedUntilMs: ReadonlyMap<unknown, number>
-}
-
-async function invoicedUntil(
-  { definition, stores }: ImportJob,
-  documents: readonly RawDocument[],
-): Promise<ReadonlyMap<unknown, number>> {
-  if (definition.name !== 'subscribers') return new Map()
-  const aids = new Set(documents.map(({ aid }) => Number(aid)))
-  return confirmedUntilMs(stores.catalog, [...aids], stores.config)
+  checkNew: ((document: RawDocument) => void) | undefined
 }
 
 async function checked(
   { stores, definition, actor }: ImportJob,
   { unit, document }: NewRow,
-  { uniqueness, references, cache, invoicedUntilMs }: RowCheckContext,
+  { uniqueness, references, cache, checkNew }: RowCheckContext,
 ): Promise<RawDocument> {
   const timeZone = stores.config.rating.timeZone
   const context = { ...ruleContextOf(stores, 'create', fromOf(document), actor), cache }
-  checkNotInvoiced(document, invoicedUntilMs, timeZone)
+  checkNew?.(document)
   uniqueness.check(document, unit)
   await stores.rules[definition.name]?.check?.(document, null, context)
   const collection = definition.store as EntityCollection
@@ -269,6 +253,8 @@ async function writeWithEarlierAccount(
   row: NewRow,
   problems: UnitProblems,
 ): Promise<void> {
+  const { catalog, config } = job.stores
+  const zone = config.rating.timeZone
   try {
     const { result } = await changeEntities(
       job.stores,
@@ -280,7 +266,7 @@ async function writeWithEarlierAccount(
         if (document === undefined) return { collection, steps: [], result: problemsFound }
         const insert: RevisionWrite = { mode: 'insert', document }
         const decision = { collection, steps: [insert], result: problemsFound }
-        const whole = await withEarlierAccountStart(job.stores, decision, document)
+        const whole = await withEarlierAccountStart(decision, document, { catalog, zone })
         return withAuditEntries(whole, job, 'create', null)
       },
     )

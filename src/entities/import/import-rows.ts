@@ -11,6 +11,7 @@ import { CatalogUnavailableError } from '../../catalog/errors.ts'
 import { repeated } from '../../catalog/patience.ts'
 import { ExecutionError, RequestError } from '../../requests/errors.ts'
 import type { CollectionDefinition } from '../definitions/definition.ts'
+import { hasTrait } from '../definitions/traits.ts'
 import type { FieldDefinition } from '../fields/field-definition.ts'
 import type { EntityStores } from '../requests/entity-request.ts'
 import { changeUnit, writeOverrides } from './change-units.ts'
@@ -134,11 +135,10 @@ function importIdOf({ importId, settings }: ImportRequest): string {
 }
 
 function checkLinks({ definition, settings }: ImportRequest): void {
-  const { name } = definition
   const isManual = settings.type === 'manual_mapping' && settings.format !== 'jsonl'
   const isMapped = isManual && settings.map.size > 0
   if (!isMapped) return
-  if (name === 'subscribers' && settings.linker === null) {
+  if (hasTrait(definition, 'isLinked') && settings.linker === null) {
     throw new ExecutionError('update.linker is missing: it identifies the account of a row')
   }
   if (settings.operation === 'permanentchange' && settings.updater === null) {

@@ -9,11 +9,10 @@ import { type Fields, isUnset } from '../../domain/fields.ts'
 import { EntityRuleError } from '../../requests/errors.ts'
 import { DATES, dateOf } from '../../requests/instant.ts'
 import { documentsOf, NOT_DELETED } from '../actions/revisions.ts'
+import { isNumbered } from '../definitions/definition.ts'
 import { dateText } from '../timeline/dates.ts'
 import { Draft, fromOf, toOf } from '../timeline/draft.ts'
-import { deriveAccount, deriveSubscriber } from '../timeline/subscriber-dates.ts'
 import type { ImportJob, NewRow } from './job.ts'
-import { hasNumbers } from './numbers.ts'
 import type { ImportSettings } from './settings.ts'
 import type { ValidUnit } from './unit.ts'
 
@@ -69,7 +68,7 @@ const NUMBER_MAX = 1e15
 
 /** Throws `EntityRuleError` with the field. */
 export function migratedRow({ definition, stores }: ImportJob, { update }: ValidUnit): MigratedRow {
-  const { fixed, keyField, name } = definition
+  const { fixed, keyField } = definition
   const { type } = fixed as { type?: string }
   if (type !== undefined && update['type'] !== type) {
     throw new EntityRuleError(`type must be ${type}, is ${String(update['type'])}`)
@@ -84,7 +83,7 @@ export function migratedRow({ definition, stores }: ImportJob, { update }: Valid
   const kept = {
     ...Object.fromEntries(given.map((field) => [field, dateAt(field)])),
     ...(isUnset(update['former_plan']) ? {} : { former_plan: String(update['former_plan']) }),
-    ...(hasNumbers(name) ? { [keyField]: numberIn(update[keyField], keyField) } : {}),
+    ...(isNumbered(definition) ? { [keyField]: numberIn(update[keyField], keyField) } : {}),
     _id: idIn(update['_id']),
   }
   const sent = Object.entries(update).filter(([field]) => !DERIVED.has(field))
@@ -144,7 +143,7 @@ export async function stepsWithDerivedDates(
       .find(filter as object)
       .toArray(),
   )
-  const derive = name === 'subscribers' ? deriveSubscriber : deriveAccount
+  const rules = stores.rules[name]
   const result: MigratedSteps = { steps: [], before: [] }
   const storedOf = groupedBy(stored as RawDocument[], keyField)
   const addedTo = groupedBy(
@@ -155,7 +154,7 @@ export async function stepsWithDerivedDates(
     const before = storedOf.get(key) ?? []
     const draft = new Draft(before)
     for (const document of added) draft.insert(document)
-    derive(draft, draft.revisions())
+    rules?.derive?.(draft, draft.revisions())
     const steps = draft.steps(stores.config.rating.timeZone)
     result.steps.push(...steps)
     if (steps.some(({ mode }) => mode === 'replace')) result.before.push(...before)

@@ -2,6 +2,7 @@
 import { takeNumbers } from '../../catalog/revisions/sequence.ts'
 import { EntityRuleError } from '../../requests/errors.ts'
 import { documentsOf, NOT_DELETED } from '../actions/revisions.ts'
+import { isNumbered } from '../definitions/definition.ts'
 import type { ImportJob, NewRow } from './job.ts'
 
 /** Used in dry runs: a number that no entity has. */
@@ -10,14 +11,10 @@ const NO_NUMBER = Number.MAX_SAFE_INTEGER
 /** A number from the sequence may already be in use because it was assigned by hand. */
 const TRIED_MAX = 8
 
-export function hasNumbers(collection: string): boolean {
-  return collection === 'accounts' || collection === 'subscribers'
-}
-
 /** Adds `aid` or `sid` to the rows. */
 export async function assignNumbers(job: ImportJob, rows: readonly NewRow[]): Promise<NewRow[]> {
-  const { keyField, name } = job.definition
-  if (rows.length === 0 || !hasNumbers(name)) return [...rows]
+  const { keyField } = job.definition
+  if (rows.length === 0 || !isNumbered(job.definition)) return [...rows]
   const numbers =
     job.pendingValues === null ? await allocateNumbers(job, rows.length) : rows.map(() => NO_NUMBER)
   return rows.map((row, index) => {

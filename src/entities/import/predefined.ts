@@ -3,6 +3,7 @@ import { nearest } from '../../config/nearest.ts'
 import { ExecutionError } from '../../requests/errors.ts'
 import { parseJson } from '../../requests/json-text.ts'
 import type { CollectionDefinition } from '../definitions/definition.ts'
+import { hasTrait } from '../definitions/traits.ts'
 import { type CellType, type Column, columnsOf } from '../export/columns.ts'
 import { rateColumns } from '../export/rate-rows.ts'
 import type { FieldDefinition } from '../fields/field-definition.ts'
@@ -16,8 +17,9 @@ export function predefinedReader(
   fields: readonly FieldDefinition[],
   header: readonly string[],
 ): Fill {
-  const isRates = definition.name === 'rates'
-  const columns = isRates ? rateColumns(definition, fields) : columnsOf(definition, fields)
+  const columns = hasTrait(definition, 'hasPriceLines')
+    ? rateColumns(definition, fields)
+    : columnsOf(definition, fields)
   const known = new Map(columns.map((column) => [column.name, column]))
   const used = header.map((cell) => usedColumn(cell.trim(), known))
   return (target, cells) => {

@@ -1,6 +1,7 @@
 /** First pass over the file: validates it, determines its format and counts its rows. */
 import { createHash } from 'node:crypto'
 import { ExecutionError } from '../../requests/errors.ts'
+import { hasTrait } from '../definitions/traits.ts'
 import { createMapper, type MappingContext, type RowMapper } from './mapping.ts'
 import { RateLines } from './rate-lines.ts'
 import type { ImportSettings } from './settings.ts'
@@ -39,7 +40,7 @@ export async function prescan(options: PrescanOptions): Promise<Prescan> {
     hash.update(chunk)
     checkText(decoder, chunk)
   }
-  const hasLines = definition.name === 'rates' && !settings.isMigration
+  const hasLines = hasTrait(definition, 'hasPriceLines') && !settings.isMigration
   const lines = hasLines ? new RateLines() : null
   let map = format === 'jsonl' ? createMapper({ ...options, ...nameOf(file), header: null }) : null
   let rows = 0

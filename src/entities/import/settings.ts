@@ -6,6 +6,7 @@ import { ApiError, ExecutionError } from '../../requests/errors.ts'
 import { badFieldName } from '../../requests/names.ts'
 import { IMPORT_OPERATIONS } from '../definitions/collections.ts'
 import type { ActionName, CollectionDefinition } from '../definitions/definition.ts'
+import { hasTrait } from '../definitions/traits.ts'
 import type { FieldDefinition } from '../fields/field-definition.ts'
 import { castUpdate } from '../requests/cast.ts'
 
@@ -169,7 +170,7 @@ function linkOf(value: unknown, name: string): RowLink | null {
 
 function checkLinker(linker: RowLink | null, { definition, accountFields }: SettingsContext): void {
   if (linker === null) return
-  if (definition.name !== 'subscribers') {
+  if (!hasTrait(definition, 'isLinked')) {
     throw new ExecutionError('update.linker is only for subscribers')
   }
   const configured = accountFields.map(({ field_name: name }) => name)

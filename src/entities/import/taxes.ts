@@ -1,6 +1,7 @@
 /** Checks the taxes in rows of rates: usage with an unknown tax would not be taxed. */
 import { EntityRuleError } from '../../requests/errors.ts'
 import { NOT_DELETED } from '../actions/revisions.ts'
+import { hasTrait } from '../definitions/traits.ts'
 import { valueIn } from '../export/cells.ts'
 import { quotedExcerpt } from './cells.ts'
 import type { ImportJob } from './job.ts'
@@ -14,7 +15,7 @@ export async function taxCheck(
   { stores, definition }: ImportJob,
   units: readonly ValidUnit[],
 ): Promise<TaxCheck> {
-  const taxKeys = definition.name === 'rates' ? units.map(customTax) : []
+  const taxKeys = hasTrait(definition, 'hasPriceLines') ? units.map(customTax) : []
   const keys = [...new Set(taxKeys)].filter((key) => key !== '')
   if (keys.length === 0) return () => undefined
   const found = await stores.catalog.run('look into taxes', () =>

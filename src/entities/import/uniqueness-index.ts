@@ -4,13 +4,14 @@ import type { Fields } from '../../domain/fields.ts'
 import { EntityRuleError } from '../../requests/errors.ts'
 import { documentsOf, NOT_DELETED } from '../actions/revisions.ts'
 import { formsOf, valueName } from '../actions/uniqueness.ts'
+import { isNumbered } from '../definitions/definition.ts'
+import { hasTrait } from '../definitions/traits.ts'
 import { valueIn } from '../export/cells.ts'
 import { uniqueValues } from '../fields/check.ts'
 import { dateText } from '../timeline/dates.ts'
 import { fromOf, toOf } from '../timeline/draft.ts'
 import { overlap } from '../timeline/spans.ts'
 import type { ImportJob, NewRow } from './job.ts'
-import { hasNumbers } from './numbers.ts'
 import type { PendingValues, ValueClaim } from './pending-values.ts'
 import type { ValidUnit } from './unit.ts'
 
@@ -36,7 +37,7 @@ export async function buildUniquenessIndex(
   const { definition, fields, settings, stores } = job
   const { keyField, name, duplicate } = definition
   const { isMigration } = settings
-  const hasKey = isMigration || !hasNumbers(name)
+  const hasKey = isMigration || !isNumbered(definition)
   const unique = fields.filter(({ field_name: field }) => field !== keyField)
   const furtherKeys = duplicate.by === 'any' ? duplicate.fields : []
   const valuesOf = (document: Fields) => [
@@ -59,8 +60,7 @@ export async function buildUniquenessIndex(
   for (const [field, values] of valuesByField)
     holders.set(field, await holdersOf(job, field, values))
 
-  // A predefined import of rates contains several revisions of the same rate.
-  const isByTime = isMigration || (name === 'rates' && settings.type === 'predefined_mapping')
+  const isByTime = isMigration || hasSeveralRevisions(job)
   return {
     check(document, unit) {
       const claim = claimOf(document, unit)
@@ -97,6 +97,11 @@ export async function buildUniquenessIndex(
   function isSame(holder: ValueHolder, document: Fields): boolean {
     return hasKey && holder.key === document[keyField]
   }
+}
+
+/** A predefined import of rates contains several revisions of the same rate. */
+function hasSeveralRevisions({ definition, settings }: ImportJob): boolean {
+  return settings.type === 'predefined_mapping' && hasTrait(definition, 'hasPriceLines')
 }
 
 function claimOf(document: RawDocument, { labels: [label = ''] }: ValidUnit): ValueClaim {

@@ -4,7 +4,6 @@ import type { Actor } from '../../catalog/actor.ts'
 import type { ClientSession } from '../../catalog/collections.ts'
 import type { Catalog } from '../../catalog/connection.ts'
 import type { ChangeStores } from '../../catalog/revisions/entity-changes.ts'
-import type { Sealer } from '../../catalog/settings/sealing.ts'
 import type { Config } from '../../config/schema.ts'
 import type { Fields } from '../../domain/fields.ts'
 import type { Ledger } from '../../ledger/ledger.ts'
@@ -24,8 +23,6 @@ export interface EntityStores extends ChangeStores {
   clock: Clock
   config: Pick<Config, 'rating' | 'billing' | 'ledger' | 'entities' | 'audit' | 'secrets' | 'data'>
   rules: Readonly<Record<string, CollectionRules>>
-  /** Seals the secrets of cards. */
-  sealer: Pick<Sealer, 'seal'>
   lookup: CustomerLookup
   log: Pick<Logger, 'warn' | 'error'>
 }

@@ -3,30 +3,39 @@ import type { RawDocument } from '../../catalog/compile/document.ts'
 import { validDuring } from '../../catalog/revisions/validity.ts'
 import { arrayAt, isEmpty, objectAt, wholeAt } from '../../domain/fields.ts'
 import { fieldRule } from '../../requests/errors.ts'
+import { deriveAccount } from '../timeline/subscriber-dates.ts'
 import { checkAll } from '../trial.ts'
+import { sealCards } from './card-secrets.ts'
 import { describeHolders, findAll, refuseIfUsed } from './lookups.ts'
 import { checkOverrides } from './overrides.ts'
-import type { CollectionRules, RuleContext } from './rule.ts'
+import type { CollectionRules, RuleContext, RuleSettings } from './rule.ts'
 import { prepareServices } from './service-entries.ts'
 import { asRule, fieldsOf, isChanged, isPositive, listOf } from './values.ts'
 
-export const ACCOUNT_RULES: CollectionRules = {
-  prepare: (changes, target, context) => prepareServices(changes, target, context, 'account'),
+export function accountRules({ sealer }: RuleSettings): CollectionRules {
+  return {
+    prepare: (changes, target, context) => prepareServices(changes, target, context, 'account'),
 
-  async check(document, stored, context) {
-    const isAllowed = isChanged(document, stored, 'allowances')
-    await checkAll([
-      () => asRule(() => wholeAt(document['aid'], 'aid', 1)),
-      () => checkOverrides(document, stored),
-      () => isAllowed && checkAllowances(document, context),
-    ])
-  },
+    async check(document, stored, context) {
+      const isAllowed = isChanged(document, stored, 'allowances')
+      await checkAll([
+        () => asRule(() => wholeAt(document['aid'], 'aid', 1)),
+        () => checkOverrides(document, stored),
+        () => isAllowed && checkAllowances(document, context),
+      ])
+    },
 
-  async checkUnused(document, context) {
-    const { aid } = document
-    const filter = { type: 'subscriber', aid, ...validDuring(document) }
-    refuseIfUsed(`account ${aid}`, await describeHolders(context, filter))
-  },
+    async checkUnused(document, context) {
+      const { aid } = document
+      const filter = { type: 'subscriber', aid, ...validDuring(document) }
+      refuseIfUsed(`account ${aid}`, await describeHolders(context, filter))
+    },
+
+    // Existing clients close an account before its last subscribers.
+    endsWhileUsed: true,
+    derive: deriveAccount,
+    seal: (draft) => sealCards(draft, sealer),
+  }
 }
 
 /** Allowances: money off the invoice for subscribers, who may belong to other accounts. */

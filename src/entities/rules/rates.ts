@@ -5,30 +5,35 @@ import { RETAIL } from '../../domain/catalogue.ts'
 import { type Fields, isUnset } from '../../domain/fields.ts'
 import { findFirst, refuseIfUsed } from './lookups.ts'
 import { checkRounding, isSent, withRequestedChanges } from './recurring.ts'
-import type { CollectionRules, RuleContext } from './rule.ts'
+import type { CollectionRules, RuleContext, RuleSettings } from './rule.ts'
+import { rateWarnings } from './tax-warnings.ts'
 import { fieldsOf, listOf } from './values.ts'
 
-export const RATE_RULES: CollectionRules = {
-  /** Rates of the category `retail` are always part of the retail price. */
-  async prepare(changes, target) {
-    const { tariff_category: category } = withRequestedChanges(target, changes)
-    const isChecked =
-      target === null || isSent(changes, 'tariff_category') || isSent(changes, 'add_to_retail')
-    if (!isChecked || (!isUnset(category) && category !== RETAIL)) return changes
-    return { ...changes, set: { ...changes.set, add_to_retail: true } }
-  },
+export function rateRules(settings: RuleSettings): CollectionRules {
+  return {
+    /** Rates of the category `retail` are always part of the retail price. */
+    async prepare(changes, target) {
+      const { tariff_category: category } = withRequestedChanges(target, changes)
+      const isChecked =
+        target === null || isSent(changes, 'tariff_category') || isSent(changes, 'add_to_retail')
+      if (!isChecked || (!isUnset(category) && category !== RETAIL)) return changes
+      return { ...changes, set: { ...changes.set, add_to_retail: true } }
+    },
 
-  async check(document, stored) {
-    checkRounding(document, stored)
-  },
+    async check(document, stored) {
+      checkRounding(document, stored)
+    },
 
-  async checkUnused(document, context) {
-    const what = `rate ${document['key']}`
-    for (const kind of ['plan', 'service'] as const) {
-      refuseIfUsed(what, await offerWith(document, kind, context))
-    }
-    refuseIfUsed(what, await overrideWith(document, context))
-  },
+    async checkUnused(document, context) {
+      const what = `rate ${document['key']}`
+      for (const kind of ['plan', 'service'] as const) {
+        refuseIfUsed(what, await offerWith(document, kind, context))
+      }
+      refuseIfUsed(what, await overrideWith(document, context))
+    },
+
+    writtenWarnings: rateWarnings(settings),
+  }
 }
 
 async function offerWith(

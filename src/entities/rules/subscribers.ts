@@ -1,37 +1,74 @@
-/** Rules for subscribers: the entities that they refer to must exist. */
+/** Rules for subscribers: what they refer to must exist, and what follows from their changes. */
 import type { RawDocument } from '../../catalog/compile/document.ts'
 import { NOT_DELETED } from '../../catalog/revisions/validity.ts'
 import { isUnset, wholeAt } from '../../domain/fields.ts'
-import { fieldRule } from '../../requests/errors.ts'
+import { DISPLAY, fieldRule } from '../../requests/errors.ts'
+import { confirmedUntilMs } from '../actions/minimum-date.ts'
 import { dateText } from '../timeline/dates.ts'
 import { fromOf } from '../timeline/draft.ts'
 import type { FieldChanges } from '../timeline/set-fields.ts'
+import { deriveSubscriber, withServiceEdges } from '../timeline/subscriber-dates.ts'
 import { checkAll } from '../trial.ts'
+import { withEarlierAccountStart } from './account-start.ts'
 import { cachedRead, exists, offerAt } from './lookups.ts'
 import { checkOverrides } from './overrides.ts'
+import { planChangeWarnings } from './plan-change.ts'
 import { checkOffered, playOf, readPlays } from './plays.ts'
-import type { CollectionRules, RuleContext } from './rule.ts'
+import type { CollectionRules, RuleContext, RuleSettings } from './rule.ts'
 import { prepareServices } from './service-entries.ts'
+import { accountTransfer, earlyPayment } from './subscriber-follow-ups.ts'
 import { asRule, fieldsOf, instantAt, isChanged, listOf } from './values.ts'
 
-export const SUBSCRIBER_RULES: CollectionRules = {
-  async prepare(changes, target, context) {
-    const isNew = target === null
-    const given = isNew ? await withDefaults(changes, context) : changes
-    return prepareServices(given, target, context, 'subscriber')
-  },
+export function subscriberRules({ config }: RuleSettings): CollectionRules {
+  return {
+    async prepare(changes, target, context) {
+      const isNew = target === null
+      const given = isNew ? await withDefaults(changes, context) : changes
+      return prepareServices(given, target, context, 'subscriber')
+    },
 
-  async check(document, stored, context) {
-    const isNew = (...names: string[]) => isChanged(document, stored, ...names)
-    await checkAll([
-      () => asRule(() => wholeAt(document['sid'], 'sid', 1)),
-      () => asRule(() => wholeAt(document['aid'], 'aid', 1)),
-      () => isNew('plan', 'from') && checkPlan(document, context),
-      () => isNew('aid') && checkAccount(document, context),
-      () => isNew('plan', 'play', 'services') && checkPlays(document, context),
-      () => checkOverrides(document, stored),
-    ])
-  },
+    async check(document, stored, context) {
+      const isNew = (...names: string[]) => isChanged(document, stored, ...names)
+      await checkAll([
+        () => asRule(() => wholeAt(document['sid'], 'sid', 1)),
+        () => asRule(() => wholeAt(document['aid'], 'aid', 1)),
+        () => isNew('plan', 'from') && checkPlan(document, context),
+        () => isNew('aid') && checkAccount(document, context),
+        () => isNew('plan', 'play', 'services') && checkPlays(document, context),
+        () => checkOverrides(document, stored),
+      ])
+    },
+
+    async newEntityCheck(documents, { catalog, zone }) {
+      const aids = new Set(documents.map(({ aid }) => Number(aid)))
+      const untilMs = await confirmedUntilMs(catalog, [...aids], config)
+      return (document) => checkNotInvoiced(document, untilMs, zone)
+    },
+
+    derive: deriveSubscriber,
+    withRelated: withEarlierAccountStart,
+    followUp: (draft, context) =>
+      accountTransfer(draft, context) ?? earlyPayment(draft, context, config.billing),
+    changeWarnings: planChangeWarnings,
+    withMovedEdge: withServiceEdges,
+  }
+}
+
+/**
+ * A subscriber cannot begin in a time whose invoice is confirmed: it would never be charged.
+ * `untilMs`: end of the confirmed invoices by account. Throws `EntityRuleError`.
+ */
+function checkNotInvoiced(
+  subscriber: RawDocument,
+  untilMs: ReadonlyMap<unknown, number>,
+  zone: string,
+): void {
+  const { aid } = subscriber
+  const invoicedMs = untilMs.get(aid) ?? 0
+  if (fromOf(subscriber) >= invoicedMs) return
+  const date = dateText(invoicedMs, zone)
+  const text = `create: from must not be before ${date}, until which account ${aid} is invoiced`
+  throw fieldRule('from', text, DISPLAY.date)
 }
 
 /** Clients expect the list of services even if it is empty. */

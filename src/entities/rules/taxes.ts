@@ -6,11 +6,13 @@ import { isUnset, FieldError as StoredRuleError } from '../../domain/fields.ts'
 import { EntityRuleError, throwRules } from '../../requests/errors.ts'
 import { toOf } from '../timeline/draft.ts'
 import { findAll, refuseIfUsed } from './lookups.ts'
-import type { CollectionRules, RuleContext } from './rule.ts'
+import type { CollectionRules, RuleContext, RuleSettings } from './rule.ts'
+import { taxWarnings } from './tax-warnings.ts'
 import { isChanged, isFraction } from './values.ts'
 
-/** `defaultTax`: key of the default tax, unless the stored configuration has one. */
-export function taxRules({ defaultTax }: { defaultTax: string }): CollectionRules {
+export function taxRules(settings: RuleSettings): CollectionRules {
+  // Unless the stored configuration has another one.
+  const { defaultTax } = settings.config.rating
   return {
     async check(document, stored) {
       const { rate, description } = document
@@ -37,6 +39,8 @@ export function taxRules({ defaultTax }: { defaultTax: string }): CollectionRule
         refuseIfUsed(what, user === undefined ? null : `${kind} ${nameOf(user)}`)
       }
     },
+
+    writtenWarnings: taxWarnings(settings),
   }
 }
 

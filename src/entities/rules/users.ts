@@ -20,7 +20,7 @@ export const USER_RULES: CollectionRules = {
     const { password, username } = changes.set
     const name = target?.['username'] ?? username
     const terms = await passwordTerms(context)
-    const isOwn = context.user !== undefined && context.user === name
+    const isOwn = isBy(context, name)
     const mustChange = terms.change_given && !isOwn
     const wasGiven = password !== undefined || target?.['must_change_password'] === true
     if (mustChange && wasGiven && changes.set['must_change_password'] === false) {
@@ -44,11 +44,16 @@ export const USER_RULES: CollectionRules = {
   /** In addition, users cannot delete themselves. */
   async checkUnused(document, context) {
     const { username } = document
-    if (username === context.user) {
+    if (isBy(context, username)) {
       throw new TargetError(`users: a user cannot delete itself (${username})`)
     }
     if (isAdmin(document)) await checkNotLast(document, context)
   },
+}
+
+/** Whether the caller has logged in as this user. */
+function isBy({ actor }: Pick<RuleContext, 'actor'>, username: unknown): boolean {
+  return actor.by === 'session' && actor.name === username
 }
 
 const MUST_CHANGE =

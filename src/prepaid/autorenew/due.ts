@@ -14,9 +14,9 @@ import { enqueueOutbox } from '../../catalog/transactions/outbox.ts'
 import type { Config } from '../../config/schema.ts'
 import type { Fields } from '../../domain/fields.ts'
 import { FOREVER_MS } from '../../domain/time.ts'
-import { renewalEntry, renewalId } from '../../entities/follow-ups.ts'
-import { afterCharge } from '../../entities/rules/autorenew.ts'
 import type { Clock } from '../../runtime/clock.ts'
+import { renewalEntry, renewalId } from './renewal.ts'
+import { afterCharge } from './rules.ts'
 
 export interface RenewalParts {
   catalog: Catalog

@@ -1,5 +1,8 @@
 /** One charge of an auto-renewal. */
-import type { Renewal } from '../../entities/follow-ups.ts'
+import { type Actor, plainActor } from '../../catalog/actor.ts'
+import type { RawDocument } from '../../catalog/compile/document.ts'
+import type { OutboxEntry } from '../../catalog/transactions/outbox.ts'
+import { balancesOf } from '../../entities/follow-ups.ts'
 import { ApiError } from '../../requests/errors.ts'
 import type { Logger } from '../../runtime/log.ts'
 import { findChargingPlan } from '../balances/charging-plan.ts'
@@ -7,6 +10,46 @@ import { wasExecuted } from '../balances/executed.ts'
 import { type BalanceDeps, resolveTarget } from '../balances/loads.ts'
 import { recordFromLedger } from '../balances/operation-audit.ts'
 import { loadPlan } from '../balances/plan-load.ts'
+
+/** A prepaid group credited to a subscriber. */
+export interface Renewal {
+  /** Actor that created the auto-renewal, or the node for the later charges. */
+  actor: Actor
+  sid: number
+  aid: number
+  group: string
+  /** In place of the operations of the group; absent to use those. */
+  operation?: 'inc' | 'set'
+  /** Id of the auto-renewal, and the date that is charged. */
+  autorenew: string
+  due: Date
+  operationId: string
+}
+
+/** The entry for the charge of a due date. Its operation id is that of the date. */
+export function renewalEntry(
+  autorenew: RawDocument,
+  dueMs: number,
+  actor: Actor,
+): OutboxEntry & { payload: Renewal } {
+  const { _id, sid, aid, bucket_group: group, operation } = autorenew
+  const id = _id.toHexString()
+  const payload: Renewal = {
+    actor: plainActor(actor),
+    sid: Number(sid),
+    aid: Number(aid),
+    group: String(group),
+    ...((operation === 'inc' || operation === 'set') && { operation }),
+    autorenew: id,
+    due: new Date(dueMs),
+    operationId: renewalId(id, dueMs),
+  }
+  return { kind: 'renewal', payload, subject: balancesOf(payload.sid) }
+}
+
+export function renewalId(autorenew: string, dueMs: number): string {
+  return `autorenew-${autorenew}-${new Date(dueMs).toISOString()}`
+}
 
 /**
  * Handler of the outbox entries. Refusals are logged and not repeated. The audit records are those

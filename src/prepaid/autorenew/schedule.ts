@@ -4,7 +4,7 @@
  * each interval. A month that is too short has its date on its last day.
  */
 import { daysIn, instantOf, type LocalTime, localTime } from '../../domain/time.ts'
-import { anchorOf } from '../../entities/rules/autorenew.ts'
+import { anchorOf } from './rules.ts'
 
 export type Interval = 'day' | 'week' | 'month'
 

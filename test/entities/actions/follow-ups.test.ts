@@ -1,6 +1,7 @@
 /** Outbox entries of changes, and entities that refer to each other. */
 import { describe, expect, it } from 'vitest'
 import type { ObjectId } from '../../../src/catalog/collections.ts'
+import { createSealer } from '../../../src/catalog/settings/sealing.ts'
 import { enqueueOutbox } from '../../../src/catalog/transactions/outbox.ts'
 import type { OutboxDocument } from '../../../src/catalog/transactions/outbox-document.ts'
 import type { EntityStores } from '../../../src/entities/requests/entity-request.ts'
@@ -161,8 +162,9 @@ describe('a subscriber that has been in two accounts', () => {
 
 describe('deleting an entity that is about to be used', () => {
   it('never leaves a subscriber on a deleted plan', async () => {
-    const rules = createRules({ defaultTax: 'DEFAULT_VAT' })
-    const stores = { ...storesOf(open()), rules }
+    const unchecked = storesOf(open())
+    const { config } = unchecked
+    const stores = { ...unchecked, rules: createRules({ config, sealer: createSealer('') }) }
     const account = { set: { lastname: 'A' }, from: at('2025-01-01') }
     const { entity } = await act(stores, 'accounts', 'create', account)
     const aid = (entity as Record<string, unknown>)['aid']

@@ -1,5 +1,6 @@
 import { verify } from '@node-rs/argon2'
 import { describe, expect, it } from 'vitest'
+import { NODE_ACTOR } from '../../../src/catalog/actor.ts'
 import { TargetError } from '../../../src/requests/errors.ts'
 import { insertEntity, useStore } from '../../support/catalog/store.ts'
 import {
@@ -43,7 +44,9 @@ describe('the last user with role admin', () => {
   it('may not delete the own user', async () => {
     const catalog = await store.open()
     await insertEntity(catalog, 'users', { username: 'admin', roles: ['admin'] })
-    const context = contextOf(catalog, { user: 'ops@example.org' })
+    const context = contextOf(catalog, {
+      actor: { ...NODE_ACTOR, by: 'session', name: 'ops@example.org' },
+    })
     const asked = checkUnused('users', documentOf(ops), context)
     await expect(asked).rejects.toThrow(TargetError)
   })

@@ -1,7 +1,7 @@
 /** Due dates of auto-renewals with a begin and an end. */
 import { describe, expect, it } from 'vitest'
 import { instantOf, localTime } from '../../../src/domain/time.ts'
-import { afterCharge } from '../../../src/entities/rules/autorenew.ts'
+import { afterCharge } from '../../../src/prepaid/autorenew/rules.ts'
 import {
   type Interval,
   remainingFrom,

@@ -13,6 +13,7 @@ import type {
   CollectionDefinition,
 } from '../../../../src/entities/definitions/definition.ts'
 import type { EntityStores, WriteResult } from '../../../../src/entities/requests/entity-request.ts'
+import { createRules } from '../../../../src/entities/rules/rules.ts'
 import { silent, type TestStores } from '../../recorder/accounts.ts'
 
 /** The first of January 2026, at midnight. */
@@ -32,16 +33,18 @@ export function storesOf({ catalog, ledger }: TestStores, nowMs = YEAR_MS): Enti
   const kinds = ['fence', 'transfer', 'renewal', 'card', 'balances']
   const handlers = Object.fromEntries(kinds.map((kind) => [kind, nothing]))
   catalog.dispatcher.register(handlers, silent)
-  return {
-    catalog,
-    ledger,
-    clock,
-    config: loadConfig({ env: {} }),
-    lookup: STORED_CUSTOMERS,
-    rules: {},
-    sealer: createSealer('test'),
-    log: silent,
-  }
+  const config = loadConfig({ env: {} })
+  const rules = uncheckedRules(createRules({ config, sealer: createSealer('test') }))
+  return { catalog, ledger, clock, config, lookup: STORED_CUSTOMERS, rules, log: silent }
+}
+
+/** Documents need not be complete, nor what they refer to exist. */
+function uncheckedRules(all: EntityStores['rules']): EntityStores['rules'] {
+  const entries = Object.entries(all).map(([name, rules]) => {
+    const { prepare: _prepare, check: _check, checkUnused: _checkUnused, ...rest } = rules
+    return [name, rest] as const
+  })
+  return Object.fromEntries(entries)
 }
 
 export function definitionOf(name: string): CollectionDefinition {

@@ -1,20 +1,29 @@
 /** The context of rules: a real catalogue, and times that a test sets. */
 import { STORED_CUSTOMERS } from '../../../../src/billing/customer-lookup.ts'
+import { NODE_ACTOR } from '../../../../src/catalog/actor.ts'
 import { ObjectId } from '../../../../src/catalog/collections.ts'
 import type { RawDocument } from '../../../../src/catalog/compile/document.ts'
 import type { Catalog } from '../../../../src/catalog/connection.ts'
+import { createSealer } from '../../../../src/catalog/settings/sealing.ts'
+import { loadConfig } from '../../../../src/config/load.ts'
 import { FOREVER_MS } from '../../../../src/domain/time.ts'
-import type { RuleContext } from '../../../../src/entities/rules/rule.ts'
+import type { CollectionRules, RuleContext } from '../../../../src/entities/rules/rule.ts'
 import { createRules } from '../../../../src/entities/rules/rules.ts'
 import type { FieldChanges } from '../../../../src/entities/timeline/set-fields.ts'
 import type { Ledger } from '../../../../src/ledger/ledger.ts'
+import { PREPAID_RULES } from '../../../../src/prepaid/entity-rules.ts'
 import { DISPLAY, EntityRuleError } from '../../../../src/requests/errors.ts'
 
 export { DISPLAY }
 export const NOW_MS = Date.UTC(2026, 2, 10, 12)
 export const day = (text: string) => new Date(`${text}T00:00:00Z`)
 
-export const RULES = createRules({ defaultTax: 'VAT' })
+const config = loadConfig({ env: { TOLLGATE_RATING_DEFAULT_TAX: 'VAT' } })
+
+export const RULES: Readonly<Record<string, CollectionRules>> = {
+  ...createRules({ config, sealer: createSealer('test') }),
+  ...PREPAID_RULES,
+}
 
 export function contextOf(catalog: Catalog, more: Partial<RuleContext> = {}): RuleContext {
   return {
@@ -27,6 +36,7 @@ export function contextOf(catalog: Catalog, more: Partial<RuleContext> = {}): Ru
     zone: 'UTC',
     cycleDay: 1,
     fromMs: NOW_MS,
+    actor: NODE_ACTOR,
     ...more,
   }
 }

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { Catalog } from '../../../src/catalog/connection.ts'
 import { instantOf } from '../../../src/domain/time.ts'
-import { afterCharge, nextRenewMs } from '../../../src/entities/rules/autorenew.ts'
+import { afterCharge, nextRenewMs } from '../../../src/prepaid/autorenew/rules.ts'
 import { insertEntity, useStore } from '../../support/catalog/store.ts'
 import {
   check,

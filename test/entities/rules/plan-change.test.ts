@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { ObjectId } from '../../../src/catalog/collections.ts'
 import type { RawDocument } from '../../../src/catalog/compile/document.ts'
-import { planChangeWarnings } from '../../../src/entities/actions/plan-change.ts'
+import { planChangeWarnings } from '../../../src/entities/rules/plan-change.ts'
 import { Draft } from '../../../src/entities/timeline/draft.ts'
 
 const revision = (plan: string, from: string, to: string): RawDocument => ({

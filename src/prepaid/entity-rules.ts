@@ -1,15 +1,16 @@
-/** Rules for prepaid includes and prepaid groups. */
-import type { RawDocument } from '../../catalog/compile/document.ts'
-import { USABLE_CARDS } from '../../catalog/entities/card.ts'
-import { NOT_DELETED, validDuring } from '../../catalog/revisions/validity.ts'
-import { type Fields, isUnset } from '../../domain/fields.ts'
-import { fieldRule } from '../../requests/errors.ts'
-import { checkAll } from '../trial.ts'
-import { exists, findAll, refuseIfUsed } from './lookups.ts'
-import type { CollectionRules, RuleContext } from './rule.ts'
-import { fieldsOf, isChanged, listOf } from './values.ts'
+/** Rules for prepaid includes, prepaid groups and auto-renewals. */
+import type { RawDocument } from '../catalog/compile/document.ts'
+import { USABLE_CARDS } from '../catalog/entities/card.ts'
+import { NOT_DELETED, validDuring } from '../catalog/revisions/validity.ts'
+import { type Fields, isUnset } from '../domain/fields.ts'
+import { exists, findAll, refuseIfUsed } from '../entities/rules/lookups.ts'
+import type { CollectionRules, RuleContext } from '../entities/rules/rule.ts'
+import { fieldsOf, isChanged, listOf } from '../entities/rules/values.ts'
+import { checkAll } from '../entities/trial.ts'
+import { fieldRule } from '../requests/errors.ts'
+import { AUTORENEW_RULES } from './autorenew/rules.ts'
 
-export const PREPAID_INCLUDE_RULES: CollectionRules = {
+const PREPAID_INCLUDE_RULES: CollectionRules = {
   /** Buckets refer to the prepaid include by this number. */
   async prepare(changes, target) {
     const { external_id: given } = changes.set
@@ -54,7 +55,7 @@ function ownerText({ aid, sid }: Fields): string {
   return sid === 0 ? `account ${aid}` : `sid ${sid}`
 }
 
-export const PREPAID_GROUP_RULES: CollectionRules = {
+const PREPAID_GROUP_RULES: CollectionRules = {
   async check(document, stored, context) {
     if (isChanged(document, stored, 'include')) await checkIncludes(document, context)
   },
@@ -69,6 +70,13 @@ export const PREPAID_GROUP_RULES: CollectionRules = {
     const cards = { charging_plan_name: name, status: { $in: USABLE_CARDS }, to: { $gt: from } }
     refuseIfUsed(what, (await exists(context, 'cards', cards)) ? 'cards that are not used' : null)
   },
+}
+
+/** By collection name in the API. */
+export const PREPAID_RULES: Readonly<Record<string, CollectionRules>> = {
+  prepaidincludes: PREPAID_INCLUDE_RULES,
+  prepaidgroups: PREPAID_GROUP_RULES,
+  autorenew: AUTORENEW_RULES,
 }
 
 /**

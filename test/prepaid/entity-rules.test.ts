@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest'
-import { insertEntity, useStore } from '../../support/catalog/store.ts'
+import { insertEntity, useStore } from '../support/catalog/store.ts'
 import {
   check,
   contextOf,
   documentOf,
   prepare,
   refusal,
-} from '../../support/entities/rules/context.ts'
+} from '../support/entities/rules/context.ts'
 
 const store = useStore()
 

@@ -1,22 +1,24 @@
 /**
  * Rules for auto-renewals: recurring top-ups with prepaid groups. The charge of an `immediate` one
  * is not made here, because nothing is stored yet: its creator charges it and stores `afterCharge`.
- * The other ones: ../../autorenew.
+ * The other ones: due.ts.
  */
 import type { RawDocument } from '../../catalog/compile/document.ts'
+import type { ChangeDecision } from '../../catalog/revisions/entity-changes.ts'
 import { validAt } from '../../catalog/revisions/validity.ts'
 import type { ServicePeriod } from '../../domain/catalogue.ts'
 import { type Fields, isUnset } from '../../domain/fields.ts'
 import { instantOf, localTime } from '../../domain/time.ts'
+import { exists } from '../../entities/rules/lookups.ts'
+import type { CollectionRules, RuleContext } from '../../entities/rules/rule.ts'
+import { instantAt, isChanged } from '../../entities/rules/values.ts'
+import { dateText } from '../../entities/timeline/dates.ts'
+import { fromOf } from '../../entities/timeline/draft.ts'
+import type { FieldChanges } from '../../entities/timeline/set-fields.ts'
+import { checkAll } from '../../entities/trial.ts'
 import { endOf } from '../../rating/periods.ts'
 import { fieldRule } from '../../requests/errors.ts'
-import { dateText } from '../timeline/dates.ts'
-import { fromOf } from '../timeline/draft.ts'
-import type { FieldChanges } from '../timeline/set-fields.ts'
-import { checkAll } from '../trial.ts'
-import { exists } from './lookups.ts'
-import type { CollectionRules, RuleContext } from './rule.ts'
-import { instantAt, isChanged } from './values.ts'
+import { renewalEntry } from './renewal.ts'
 
 type Zoned = Pick<RuleContext, 'nowMs' | 'zone'>
 
@@ -44,6 +46,8 @@ export const AUTORENEW_RULES: CollectionRules = {
       () => !isImmediate && isNew('next_renew') && checkNext(document, context),
     ])
   },
+
+  withRelated: withFirstCharge,
 }
 
 const DAY: ServicePeriod = { months: 0, days: 1, hours: 0, untilMidnight: true }
@@ -93,6 +97,25 @@ export function afterCharge(
     next_renew: new Date(nextRenewMs(interval, dueMs, zone, day)),
     ...(interval === 'month' && day > SHORTEST_MONTH && { anchor_day: day }),
   }
+}
+
+/**
+ * Stores the renewal in its state after the charge; the charge itself is a follow-up operation on
+ * the ledger.
+ */
+function withFirstCharge<T>(
+  decision: ChangeDecision<T>,
+  renewal: RawDocument,
+  context: RuleContext,
+): ChangeDecision<T> {
+  if (renewal['immediate'] !== true) return { ...decision, isNew: true }
+  const { nowMs } = context
+  const followUp = renewalEntry(renewal, nowMs, context.actor)
+  const steps = decision.steps.map((step) => ({
+    ...step,
+    document: { ...step.document, ...afterCharge(step.document, nowMs, context) },
+  }))
+  return { ...decision, steps, followUp, isNew: true }
 }
 
 /** Every month has these days, so dates on them never have to be adjusted. */

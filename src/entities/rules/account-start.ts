@@ -4,18 +4,18 @@
  */
 import type { RawDocument } from '../../catalog/compile/document.ts'
 import type { ChangeDecision } from '../../catalog/revisions/entity-changes.ts'
+import { findDocuments, NOT_DELETED } from '../actions/revisions.ts'
 import type { CollectionDefinition } from '../definitions/definition.ts'
-import type { EntityStores } from '../requests/entity-request.ts'
 import { Draft, fromOf } from '../timeline/draft.ts'
 import { deriveAccount } from '../timeline/subscriber-dates.ts'
-import { findDocuments, NOT_DELETED } from './revisions.ts'
+import type { RuleContext } from './rule.ts'
 
 const ACCOUNT = { name: 'accounts', store: 'subscribers' } as CollectionDefinition
 
 export async function withEarlierAccountStart<T>(
-  { catalog, config }: EntityStores,
   decision: ChangeDecision<T>,
   subscriber: RawDocument,
+  { catalog, zone }: Pick<RuleContext, 'catalog' | 'zone'>,
 ): Promise<ChangeDecision<T>> {
   const filter = { type: 'account', aid: subscriber['aid'], ...NOT_DELETED }
   const revisions = await findDocuments(catalog, ACCOUNT, filter, 1000)
@@ -27,6 +27,6 @@ export async function withEarlierAccountStart<T>(
   const { from } = subscriber
   draft.change(first, { from, creation_time: from })
   deriveAccount(draft)
-  const steps = [...decision.steps, ...draft.steps(config.rating.timeZone)]
+  const steps = [...decision.steps, ...draft.steps(zone)]
   return { ...decision, steps, before: draft.before() }
 }

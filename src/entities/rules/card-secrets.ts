@@ -1,6 +1,4 @@
 /** Seals the secrets of the cards in the revisions of an account before they are stored. */
-
-import type { RawDocument } from '../../catalog/compile/document.ts'
 import {
   sealedTextsIn,
   sealGatewayFields,
@@ -11,13 +9,6 @@ import { isEmpty } from '../../domain/fields.ts'
 import type { Draft } from '../timeline/draft.ts'
 
 const FIELD = 'payment_gateway'
-
-/** For a new account. */
-export function withSealedCards(document: RawDocument, sealer: Pick<Sealer, 'seal'>): RawDocument {
-  const sent = document[FIELD]
-  if (isEmpty(sent)) return document
-  return { ...document, [FIELD]: sealGatewayFields(sent, new Set(), sealer) }
-}
 
 export function sealCards(draft: Draft, sealer: Pick<Sealer, 'seal'>): void {
   const before = draft.before()

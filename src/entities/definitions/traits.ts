@@ -1,0 +1,35 @@
+/** Traits of collections, so that code for all of them need not compare names. */
+import type { ActionName, CollectionDefinition } from './definition.ts'
+
+interface Traits {
+  /** Writes with `details: null` in the response, as existing clients expect. */
+  answersNull(action: ActionName): boolean
+  /** In files, a line is one price of an entity with its tax: several lines are one entity. */
+  readonly hasPriceLines: boolean
+  /** Entities belong to an account, which the linker of an import may identify. */
+  readonly isLinked: boolean
+  /** Network elements identify the entity by its configured fields. */
+  readonly isIdentified: boolean
+}
+
+const onCreate = (action: ActionName) => action === 'create'
+
+const TRAITS: Readonly<Record<string, Partial<Traits>>> = {
+  subscribers: { answersNull: onCreate, isLinked: true, isIdentified: true },
+  rates: { hasPriceLines: true },
+  users: { answersNull: (action) => !onCreate(action) },
+  autorenew: { answersNull: onCreate },
+}
+
+type Named = Pick<CollectionDefinition, 'name'>
+
+export function answersNull({ name }: Named, action: ActionName): boolean {
+  return TRAITS[name]?.answersNull?.(action) === true
+}
+
+export function hasTrait(
+  { name }: Named,
+  trait: 'hasPriceLines' | 'isLinked' | 'isIdentified',
+): boolean {
+  return TRAITS[name]?.[trait] === true
+}
