@@ -2,60 +2,25 @@
  * Category `payment_gateways` of the stored configuration, a list of instances with sealed secrets,
  * and what charges need of category `payments`.
  */
-import { type Static, type TSchema, Type } from '@sinclair/typebox'
+import { type Static, Type } from '@sinclair/typebox'
 import { Value } from '@sinclair/typebox/value'
+import { assert } from '../../domain/assert.ts'
 import { FieldError, isObject } from '../../domain/fields.ts'
+import { GATEWAYS, type GatewayParams, type GatewayType } from '../../external/payment/gateways.ts'
 import type { StoredSetting } from './current-settings.ts'
 import { GATEWAY_INSTANCE, PaymentsSchema } from './payment-settings.ts'
 import { checkAgainstSchema } from './settings-schema.ts'
 
 const closed = { additionalProperties: false } as const
 
-/** Sealed values are longer than the secrets in them. */
-const secret = (description: string) =>
-  Type.Optional(Type.String({ minLength: 1, maxLength: 2048, description }))
-
-const timeout = Type.Optional(
-  Type.Integer({ minimum: 1, maximum: 120, description: 'a whole number from 1 to 120' }),
-)
-
-const SandboxParams = Type.Object(
-  {
-    secret: secret('a text'),
-    pending_minutes: Type.Optional(
-      Type.Integer({ minimum: 0, maximum: 100_000, description: 'a whole number of minutes' }),
-    ),
-    slow_seconds: Type.Optional(
-      Type.Integer({ minimum: 0, maximum: 600, description: 'a whole number of seconds' }),
-    ),
-    timeout_seconds: timeout,
-  },
-  { ...closed, description: 'an object of secret, pending_minutes, slow_seconds, timeout_seconds' },
-)
-
-const StripeParams = Type.Object(
-  {
-    api_key: Type.String({ minLength: 1, maxLength: 2048, description: 'a text' }),
-    webhook_secret: secret('a text'),
-    currency: Type.String({ pattern: '^[a-z]{3}$', description: 'three small letters, as eur' }),
-    timeout_seconds: timeout,
-  },
-  { ...closed, description: 'an object of api_key, webhook_secret, currency, timeout_seconds' },
-)
-
-/** By type: the parameters of an instance, and which of them are secrets. */
-const GATEWAYS = {
-  sandbox: { params: SandboxParams, secrets: ['secret'] },
-  stripe: { params: StripeParams, secrets: ['api_key', 'webhook_secret'] },
-} as const satisfies Record<string, { params: TSchema; secrets: readonly string[] }>
-
-export type GatewayName = keyof typeof GATEWAYS
+const TYPES = [...GATEWAYS.keys()].map(String)
 
 const INSTANCE = Type.Object(
   {
-    name: Type.Union([Type.Literal('sandbox'), Type.Literal('stripe')], {
-      description: 'sandbox or stripe',
-    }),
+    name: Type.Union(
+      TYPES.map((type) => Type.Literal(type)),
+      { description: TYPES.join(' or ') },
+    ),
     instance_name: Type.Optional(
       Type.String({
         pattern: GATEWAY_INSTANCE,
@@ -70,10 +35,12 @@ const INSTANCE = Type.Object(
 
 /** An instance as it is stored: its secrets are sealed. */
 export interface StoredGateway {
-  readonly name: GatewayName
+  readonly name: string
+  readonly type: GatewayType
   readonly instanceName: string
   readonly enabled: boolean
-  readonly params: Readonly<Record<string, unknown>>
+  /** With defaults. */
+  readonly params: GatewayParams
 }
 
 const INSTANCES_MAX = 100
@@ -95,17 +62,18 @@ export function checkGateways(value: unknown): StoredGateway[] {
     if (found.some((other) => other.instanceName === instanceName)) {
       throw new FieldError(`${path}.instance_name`, `'${instanceName}' occurs twice`)
     }
-    checkAgainstSchema(GATEWAYS[name].params, params, `${path}.params`)
-    found.push({ name, instanceName, enabled, params: params as StoredGateway['params'] })
+    const type = GATEWAYS.get(name)
+    assert(type !== undefined, `the schema has only names of gateways, not ${name}`)
+    const whole = Value.Default(type.schema, structuredClone(params))
+    checkAgainstSchema(type.schema, whole, `${path}.params`)
+    found.push({ name, type, instanceName, enabled, params: whole as GatewayParams })
   }
   return found
 }
 
 /** Names of the secret parameters; empty for an unknown gateway. */
 export function secretsOf(name: unknown): readonly string[] {
-  return typeof name === 'string' && Object.hasOwn(GATEWAYS, name)
-    ? GATEWAYS[name as GatewayName].secrets
-    : []
+  return GATEWAYS.get(name)?.secrets ?? []
 }
 
 /** Valid enabled instances; one that is not valid is left out. */
