@@ -1,6 +1,5 @@
 /** Table of setting categories: what may be stored, who may read it, and what is hidden. */
 import { Type } from '@sinclair/typebox'
-import { Value } from '@sinclair/typebox/value'
 import { NOT_DELETED } from '../../catalog/revisions/validity.ts'
 import { BillsSchema } from '../../catalog/settings/bill-settings.ts'
 import { BillrunSchema } from '../../catalog/settings/billrun-settings.ts'
@@ -13,7 +12,7 @@ import { PaymentsSchema } from '../../catalog/settings/payment-settings.ts'
 import { PermissionsSchema } from '../../catalog/settings/permission-settings.ts'
 import { sealerOf } from '../../catalog/settings/secret-keys.ts'
 import { SECURITY, SecuritySchema } from '../../catalog/settings/security-settings.ts'
-import { checkAgainstSchema } from '../../catalog/settings/settings-schema.ts'
+import { checkAgainstSchema, flag, object } from '../../catalog/settings/settings-schema.ts'
 import { storedDefaultTax, taxationOf } from '../../catalog/settings/taxation-settings.ts'
 import type { Config } from '../../config/schema.ts'
 import { isEmail } from '../../domain/email.ts'
@@ -55,28 +54,22 @@ export function createCategories(config: Config, more: readonly Category[] = [])
   }
 }
 
-export const PlaysSchema = Type.Object(
-  {
-    plays: Type.Optional(
-      Type.Array(
-        Type.Object(
-          {
-            name: Type.String({
-              pattern: '^[\\w-]{1,64}$',
-              description: '1 to 64 letters, digits, _ and -',
-            }),
-            label: Type.Optional(Type.String({ maxLength: 200, description: 'a text' })),
-            enabled: Type.Optional(Type.Boolean({ description: 'true or false' })),
-            default: Type.Optional(Type.Boolean({ description: 'true or false' })),
-          },
-          { additionalProperties: false, description: 'an object with a name' },
-        ),
-        { maxItems: 1000, description: 'a list' },
-      ),
+export const PlaysSchema = object('an object of plays', {
+  plays: Type.Optional(
+    Type.Array(
+      object('an object with a name', {
+        name: Type.String({
+          pattern: '^[\\w-]{1,64}$',
+          description: '1 to 64 letters, digits, _ and -',
+        }),
+        label: Type.Optional(Type.String({ maxLength: 200, description: 'a text' })),
+        enabled: flag,
+        default: flag,
+      }),
+      { maxItems: 1000, description: 'a list' },
     ),
-  },
-  { additionalProperties: false, description: 'an object of plays' },
-)
+  ),
+})
 
 const PAYMENTS: Category = {
   name: 'payments',
@@ -188,11 +181,7 @@ const SECURITY_CATEGORY: Category = {
   check(value) {
     if (!isObject(value)) throw new FieldError('security', 'must be an object')
     // Missing settings have defaults.
-    checkAgainstSchema(
-      SecuritySchema,
-      Value.Default(SecuritySchema, structuredClone(value)),
-      'security',
-    )
+    checkAgainstSchema(SecuritySchema, value, 'security')
   },
   effective: (stored) => SECURITY.read(stored),
 }

@@ -3,35 +3,29 @@
  * and what charges need of category `payments`.
  */
 import { type Static, Type } from '@sinclair/typebox'
-import { Value } from '@sinclair/typebox/value'
 import { assert } from '../../domain/assert.ts'
-import { FieldError, isObject } from '../../domain/fields.ts'
+import { FieldError } from '../../domain/fields.ts'
 import { GATEWAYS, type GatewayParams, type GatewayType } from '../../external/payment/gateways.ts'
 import type { StoredSetting } from './current-settings.ts'
-import { GATEWAY_INSTANCE, PaymentsSchema } from './payment-settings.ts'
-import { checkAgainstSchema } from './settings-schema.ts'
-
-const closed = { additionalProperties: false } as const
+import { GATEWAY_INSTANCE } from './payment-settings.ts'
+import { checkAgainstSchema, flag, object } from './settings-schema.ts'
 
 const TYPES = [...GATEWAYS.keys()].map(String)
 
-const INSTANCE = Type.Object(
-  {
-    name: Type.Union(
-      TYPES.map((type) => Type.Literal(type)),
-      { description: TYPES.join(' or ') },
-    ),
-    instance_name: Type.Optional(
-      Type.String({
-        pattern: GATEWAY_INSTANCE,
-        description: 'the name, or the name with # and a number',
-      }),
-    ),
-    enabled: Type.Optional(Type.Boolean({ description: 'true or false' })),
-    params: Type.Optional(Type.Unknown()),
-  },
-  { ...closed, description: 'an object with a name' },
-)
+const INSTANCE = object('an object with a name', {
+  name: Type.Union(
+    TYPES.map((type) => Type.Literal(type)),
+    { description: TYPES.join(' or ') },
+  ),
+  instance_name: Type.Optional(
+    Type.String({
+      pattern: GATEWAY_INSTANCE,
+      description: 'the name, or the name with # and a number',
+    }),
+  ),
+  enabled: flag,
+  params: Type.Optional(Type.Unknown()),
+})
 
 /** An instance as it is stored: its secrets are sealed. */
 export interface StoredGateway {
@@ -64,9 +58,8 @@ export function checkGateways(value: unknown): StoredGateway[] {
     }
     const type = GATEWAYS.get(name)
     assert(type !== undefined, `the schema has only names of gateways, not ${name}`)
-    const whole = Value.Default(type.schema, structuredClone(params))
-    checkAgainstSchema(type.schema, whole, `${path}.params`)
-    found.push({ name, type, instanceName, enabled, params: whole as GatewayParams })
+    const checked = checkAgainstSchema(type.schema, params, `${path}.params`)
+    found.push({ name, type, instanceName, enabled, params: checked })
   }
   return found
 }
@@ -89,29 +82,5 @@ export const PAYMENT_GATEWAYS: StoredSetting<readonly StoredGateway[]> = {
         throw error
       }
     })
-  },
-}
-
-interface ChargeSettings {
-  /** Days after the first rejection on which a charge is repeated, ascending. */
-  readonly retryDays: readonly number[]
-  /** The gateway for new cards; null for the first enabled one. */
-  readonly gateway: string | null
-  /** Origins of the pages to which a customer may return. */
-  readonly returnOrigins: readonly string[]
-}
-
-const RETRY_DAYS: readonly number[] = [3, 5, 7]
-
-/** A part of category `payments`. */
-export const CHARGE_SETTINGS: StoredSetting<ChargeSettings> = {
-  category: 'payments',
-  read(value) {
-    if (!isObject(value) || !Value.Check(PaymentsSchema, value)) {
-      return { retryDays: RETRY_DAYS, gateway: null, returnOrigins: [] }
-    }
-    const { retry_days: days = RETRY_DAYS, gateway = null, return_origins: origins = [] } = value
-    const retryDays = [...days].sort((one, other) => one - other)
-    return { retryDays, gateway, returnOrigins: origins }
   },
 }
