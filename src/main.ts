@@ -1,5 +1,6 @@
 /** The command line of the product. */
-import { type ExitCode, runCommandLine } from './cli/run.ts'
+import type { ExitCode } from './cli/command-spec.ts'
+import { runCommandLine } from './cli/run.ts'
 import type { Surroundings } from './cli/shell.ts'
 import type { DiameterExchange, DiameterMessage, DiameterTarget, Tools } from './cli/tools.ts'
 import type { Sendable } from './realtime/diameter/send.ts'

@@ -1,6 +1,5 @@
 /** The roles of the product and their composition. */
-import type { RoleContext, RunningRole } from './cli/role.ts'
-import type { Roles } from './cli/run.ts'
+import type { RoleContext, Roles, RunningRole } from './cli/role.ts'
 import type { Config } from './config/schema.ts'
 import type { CheckFileType } from './file-types/check-report.ts'
 import type { Wiring } from './realtime/loop-thread.ts'

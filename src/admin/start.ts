@@ -35,7 +35,6 @@ import { limitAnonymous } from './anonymous-work.ts'
 import { type Auth, type AuthOptions, createAuth } from './auth/auth.ts'
 import { refuseCrossSite } from './browsers.ts'
 import { createClockMover } from './clock/move.ts'
-import { liveGateway } from './clock/production.ts'
 import { listedOrigins } from './cors.ts'
 import { createEntityApi } from './entity-api.ts'
 import { jobHandlers, startStandingJobs } from './job-handlers.ts'
@@ -53,8 +52,6 @@ export interface AdminOptions {
   clock: Clock
   /** Belongs to the modules of charging; without it `/api/filetype/check` is unavailable. */
   checkFileType?: CheckFileType
-  /** Address of a server that stands in for the API of Stripe, in tests. */
-  stripeAddress?: string
   /** Whether the configuration of Redis is safe against loss; true by default. */
   isRedisFit?: () => boolean
   /** Whether Redis accepts writes; true by default. */
@@ -77,7 +74,7 @@ const OPEN = 'the control plane is open to the network without authentication'
  * available. Throws `AdminListenError`, or `CatalogUrlError` for an invalid MongoDB URL.
  */
 export async function startAdmin(options: AdminOptions): Promise<Admin> {
-  const { config, log, metrics, clock, checkFileType, stripeAddress } = options
+  const { config, log, metrics, clock, checkFileType } = options
   const { isRedisFit = () => true, canRedisWrite = () => true } = options
   const { catalog, reader, batch, endWaiting } = await openCatalogs(config, log)
   const redis = openRedis(config.redis, log)
@@ -92,7 +89,7 @@ export async function startAdmin(options: AdminOptions): Promise<Admin> {
   const { openAccounts, lookup } = accounts
   const cardGuesses = createCardGuesses({ ...parts, keys, settings, audit, metrics })
   const entityApi = createEntityApi({ ...parts, batch, ledger, lookup, cardGuesses })
-  const payments = createPayments({ ...parts, lookup, settings, entityApi, stripeAddress })
+  const payments = createPayments({ ...parts, lookup, settings, entityApi })
   const { charges } = payments
   const cycle = createCycle({ ...parts, batch, openAccounts })
   const reports = createReports({ catalog, batch, reader, config, fields: entityApi.fields })
@@ -216,7 +213,7 @@ export class LiveGatewayError extends Error {
 }
 
 async function refuseLiveGateway(charges: Payments['charges']): Promise<void> {
-  const live = await liveGateway(charges)
+  const live = await charges.gateways.live()
   if (live === null) return
   throw new LiveGatewayError(
     `clock.test is true, but payment gateway ${live} has a key of production: ` +

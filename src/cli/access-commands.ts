@@ -20,6 +20,7 @@ const USER_COMMANDS: readonly CommandSpec[] = [
     name: 'user list',
     help: 'Show the users who may log in.',
     options: { json, ...common },
+    run: async ({ shell, options }) => (await import('./user.ts')).listUsers(shell, options),
   },
   {
     name: 'user add',
@@ -31,12 +32,16 @@ const USER_COMMANDS: readonly CommandSpec[] = [
       'must-change': mustChange,
       ...common,
     },
+    run: async ({ shell, operands, options }) =>
+      (await import('./user.ts')).addUser(shell, operands.NAME, options),
   },
   {
     name: 'user password',
     help: 'Set the password of a user; the sessions of the user end.',
     operands: [nameOf('user')],
     options: { 'password-stdin': passwordStdin, 'must-change': mustChange, ...common },
+    run: async ({ shell, operands, options }) =>
+      (await import('./user.ts')).setPassword(shell, operands.NAME, options),
   },
   {
     name: 'user unlock',
@@ -46,18 +51,23 @@ const USER_COMMANDS: readonly CommandSpec[] = [
       protocol: text('NAME', 'protocol of the login, such as ldap; internal if not given'),
       ...common,
     },
+    run: async ({ shell, operands, options }) =>
+      (await import('./user-unlock.ts')).unlockUser(shell, operands.NAME, options),
   },
   {
     name: 'user reset-totp',
     help: 'Remove the second factor of a user who has lost it.',
     operands: [nameOf('user')],
     options: common,
+    run: async ({ shell, operands }) => (await import('./user.ts')).resetTotp(shell, operands.NAME),
   },
   {
     name: 'user remove',
     help: 'Remove a user; the last one with role admin cannot be removed.',
     operands: [nameOf('user')],
     options: common,
+    run: async ({ shell, operands }) =>
+      (await import('./user.ts')).removeUser(shell, operands.NAME),
   },
 ]
 
@@ -76,23 +86,30 @@ const CLIENT_COMMANDS: readonly CommandSpec[] = [
       to: text('TIME', 'end of its validity; none if not given'),
       ...common,
     },
+    run: async ({ shell, operands, options }) =>
+      (await import('./client.ts')).addClient(shell, operands.NAME, options),
   },
   {
     name: 'client list',
     help: 'Show the clients, without their secrets.',
     options: { json, ...common },
+    run: async ({ shell, options }) => (await import('./client.ts')).listClients(shell, options),
   },
   {
     name: 'client rotate',
     help: 'Create a new secret for a client; the old one and its tokens end immediately.',
     operands: [nameOf('client')],
     options: common,
+    run: async ({ shell, operands }) =>
+      (await import('./client.ts')).rotateClient(shell, operands.NAME),
   },
   {
     name: 'client revoke',
     help: 'Revoke a client with all its tokens.',
     operands: [nameOf('client')],
     options: common,
+    run: async ({ shell, operands }) =>
+      (await import('./client.ts')).revokeClient(shell, operands.NAME),
   },
 ]
 
@@ -101,11 +118,13 @@ const SECRETS_COMMANDS: readonly CommandSpec[] = [
     name: 'secrets status',
     help: 'Show the key that each stored secret is sealed with, but not the secret.',
     options: { json, ...common },
+    run: async ({ shell, options }) => (await import('./secrets.ts')).showSecrets(shell, options),
   },
   {
     name: 'secrets reseal',
     help: 'Seal all secrets in clear text or under an older key with the current key.',
     options: common,
+    run: async ({ shell }) => (await import('./secrets.ts')).resealSecrets(shell),
   },
 ]
 
@@ -120,36 +139,52 @@ const SETTINGS_COMMANDS: readonly CommandSpec[] = [
     name: 'settings list',
     help: 'Show the categories of the stored configuration.',
     options: { json, ...common },
+    run: async ({ shell, options }) => (await import('./settings.ts')).listSettings(shell, options),
   },
   {
     name: 'settings get',
     help: 'Show the stored value of a category in YAML, without secrets.',
     operands: [setting],
     options: { rev: text('N', 'an older version'), json, ...common },
+    run: async ({ shell, operands, options }) =>
+      (await import('./settings.ts')).getSetting(shell, operands.CATEGORY, options),
   },
   {
     name: 'settings set',
     help: 'Store a value; all processes apply it within catalog.pollMs.',
     operands: [setting, documentFile('the value')],
     options: { rev, ...common },
+    run: async ({ shell, operands, options }) =>
+      (await import('./settings.ts')).setSetting(shell, operands.CATEGORY, operands.FILE, options),
   },
   {
     name: 'settings unset',
     help: 'Remove a stored value; the default applies again.',
     operands: [setting],
     options: { rev, ...common },
+    run: async ({ shell, operands, options }) =>
+      (await import('./settings.ts')).unsetSetting(shell, operands.CATEGORY, options),
   },
   {
     name: 'settings history',
     help: 'Show who has changed a category, and when.',
     operands: [setting],
     options: { json, ...common },
+    run: async ({ shell, operands, options }) =>
+      (await import('./settings.ts')).showHistory(shell, operands.CATEGORY, options),
   },
   {
     name: 'settings restore',
     help: 'Restore an older version of a category; secrets are unchanged.',
     operands: [setting, { name: 'REV', help: 'version, as the history shows it' }],
     options: { rev, ...common },
+    run: async ({ shell, operands, options }) =>
+      (await import('./settings.ts')).restoreSetting(
+        shell,
+        operands.CATEGORY,
+        operands.REV,
+        options,
+      ),
   },
 ]
 

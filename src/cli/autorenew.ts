@@ -4,7 +4,7 @@ import { parseInstant } from '../domain/time.ts'
 import { chargeDueRenewals } from '../prepaid/autorenew/due.ts'
 import { createLogger } from '../runtime/log.ts'
 import { CommandError, UsageError } from './errors.ts'
-import { type OptionValues, optionalText } from './parse.ts'
+import { type OptionValues, optionalText } from './options.ts'
 import type { Shell } from './shell.ts'
 import { LEDGER_LOST, withStores } from './stores.ts'
 

@@ -15,6 +15,7 @@ import { type BalanceEntry, performAudited } from '../prepaid/balances/operation
 import { createLogger } from '../runtime/log.ts'
 import { CommandError, UsageError } from './errors.ts'
 import { operator } from './operator.ts'
+import { type OptionValues, optionalNumber, optionalText, requiredText } from './options.ts'
 import {
   accountOf,
   amountText,
@@ -22,7 +23,6 @@ import {
   type OwnerSelector,
   ownerSelector,
 } from './owners.ts'
-import { type OptionValues, optionalNumber, optionalText, requiredText } from './parse.ts'
 import { findInclude } from './seed.ts'
 import type { Shell } from './shell.ts'
 import { type Stores, withOutcome, withStores } from './stores.ts'

@@ -2,8 +2,8 @@
 import type { Catalog } from '../catalog/connection.ts'
 import { debtOf, type OwnerState } from '../domain/bucket.ts'
 import { loadOwners } from '../ledger/loading.ts'
+import type { OptionValues } from './options.ts'
 import { accountOf, ownerJson, ownerSelector, ownerText } from './owners.ts'
-import type { OptionValues } from './parse.ts'
 import type { Shell } from './shell.ts'
 import { withStores } from './stores.ts'
 

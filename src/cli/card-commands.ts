@@ -20,11 +20,13 @@ export const CARD_COMMANDS: readonly CommandSpec[] = [
       continue: toggle('continue a creation that was interrupted, with the same options'),
       ...common,
     },
+    run: async ({ shell, options }) => (await import('./card.ts')).createCardBatch(shell, options),
   },
   {
     name: 'card list',
     help: 'Show how many cards of a batch are in each state.',
     options: { batch, json, ...common },
+    run: async ({ shell, options }) => (await import('./card.ts')).listCards(shell, options),
   },
   {
     name: 'card update',
@@ -35,11 +37,13 @@ export const CARD_COMMANDS: readonly CommandSpec[] = [
       status: text('S', 'active, Shipped, Stolen, cancelled, Expired or Used'),
       ...common,
     },
+    run: async ({ shell, options }) => (await import('./card.ts')).updateCardState(shell, options),
   },
   {
     name: 'card delete',
     help: 'Delete the cards of a batch that were not used.',
     options: { batch, serials, ...common },
+    run: async ({ shell, options }) => (await import('./card.ts')).deleteCardsOf(shell, options),
   },
   {
     name: 'autorenew run',
@@ -49,5 +53,7 @@ export const CARD_COMMANDS: readonly CommandSpec[] = [
       json,
       ...common,
     },
+    run: async ({ shell, options }) =>
+      (await import('./autorenew.ts')).runAutorenew(shell, options),
   },
 ]

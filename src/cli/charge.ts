@@ -9,7 +9,7 @@ import { createLogger } from '../runtime/log.ts'
 import { UsageError } from './errors.ts'
 import { countsText, jobJson } from './job-list.ts'
 import { operator } from './operator.ts'
-import { type OptionValues, optionalList, optionalText } from './parse.ts'
+import { type OptionValues, optionalList, optionalText } from './options.ts'
 import type { Shell } from './shell.ts'
 import { withCatalog } from './stores.ts'
 

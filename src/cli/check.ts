@@ -18,7 +18,7 @@ import { systemClock } from '../runtime/clock.ts'
 import { checkDefaultTax, checkEntities } from './check/entities.ts'
 import { checkIdentifiers, type Identifiers } from './check/identifiers.ts'
 import { Problems } from './check/problem.ts'
-import type { OptionValues } from './parse.ts'
+import type { OptionValues } from './options.ts'
 import type { Shell } from './shell.ts'
 import { patienceIn, withCatalog } from './stores.ts'
 

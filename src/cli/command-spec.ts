@@ -1,4 +1,8 @@
 /** Describes a command; shared options and operands. */
+import type { OptionValues } from './options.ts'
+import type { Roles } from './role.ts'
+import type { Shell } from './shell.ts'
+import type { Tools } from './tools.ts'
 
 export interface OptionSpec {
   readonly type: 'string' | 'boolean'
@@ -9,10 +13,28 @@ export interface OptionSpec {
   readonly help: string
 }
 
+type OperandName = 'CATEGORY' | 'COLLECTION' | 'FILE' | 'NAME' | 'REV' | 'RULE' | 'SESSION-ID'
+
+/** By name; all of the command are present unless help is requested. */
+export type Operands = Readonly<Record<OperandName, string>>
+
 /** A required positional argument, such as a file. */
-export interface OperandSpec {
-  readonly name: string
+export interface OperandSpec<Name extends string = OperandName> {
+  readonly name: Name
   readonly help: string
+}
+
+/** The exit code; undefined if the command keeps running until a signal. */
+export type ExitCode = 0 | 1 | 2 | undefined
+
+export interface CommandCall {
+  readonly shell: Shell
+  readonly operands: Operands
+  /** Arguments after the operands. */
+  readonly rest: readonly string[]
+  readonly options: OptionValues
+  readonly roles: Roles
+  readonly tools: Tools
 }
 
 export interface CommandSpec {
@@ -20,10 +42,15 @@ export interface CommandSpec {
   readonly help: string
   readonly operands?: readonly OperandSpec[]
   /** Arguments after the operands: none or several. */
-  readonly rest?: OperandSpec
+  readonly rest?: OperandSpec<string>
   readonly options: Readonly<Record<string, OptionSpec>>
   /** For a name that is only the first word of commands, such as `field`: those commands. */
   readonly members?: readonly CommandSpec[]
+  /**
+   * Imports its modules on demand, so that a role does not load those of others. Absent with
+   * `members`, which show their help.
+   */
+  run?(call: CommandCall): Promise<ExitCode>
 }
 
 export const text = (value: string, help: string): OptionSpec => ({ type: 'string', value, help })

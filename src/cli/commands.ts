@@ -1,19 +1,12 @@
 /** All commands of `tollgate` with their options. */
 import { ACCESS_COMMANDS } from './access-commands.ts'
 import { CARD_COMMANDS } from './card-commands.ts'
-import {
-  type CommandSpec,
-  common,
-  documentFile,
-  json,
-  nameOf,
-  type OperandSpec,
-  sid,
-  text,
-  toggle,
-} from './command-spec.ts'
+import { type CommandSpec, common, json, nameOf, sid, text, toggle } from './command-spec.ts'
 import { CYCLE_COMMANDS } from './cycle-commands.ts'
+import { ENTITY_COMMANDS, FIELD_COMMANDS, FILE_TYPE_COMMANDS } from './document-commands.ts'
 import { EVENT_COMMANDS } from './event-commands.ts'
+import type { Shell } from './shell.ts'
+import { versionOf } from './version.ts'
 
 const SESSION_COMMANDS: readonly CommandSpec[] = [
   {
@@ -25,6 +18,8 @@ const SESSION_COMMANDS: readonly CommandSpec[] = [
       json,
       ...common,
     },
+    run: async ({ shell, options }) =>
+      (await import('./session-list.ts')).listSessions(shell, options),
   },
   {
     name: 'session release',
@@ -35,43 +30,8 @@ const SESSION_COMMANDS: readonly CommandSpec[] = [
       now: toggle('end it in the ledger too, without waiting for the network element'),
       ...common,
     },
-  },
-]
-
-const FILE_TYPE_COMMANDS: readonly CommandSpec[] = [
-  {
-    name: 'filetype set',
-    help: 'Create or replace file types; all processes apply them within catalog.pollMs.',
-    operands: [documentFile('a document, a list of documents, or either under file_types')],
-    options: common,
-  },
-  {
-    name: 'filetype list',
-    help: 'Show all file types and whether each can be used.',
-    options: { json, ...common },
-  },
-  {
-    name: 'filetype show',
-    help: 'Show the document of a file type, in YAML.',
-    operands: [nameOf('file type')],
-    options: { json, ...common },
-  },
-  {
-    name: 'filetype remove',
-    help: 'Remove a stored file type; a built-in one of its name applies again.',
-    operands: [nameOf('file type')],
-    options: common,
-  },
-  {
-    name: 'filetype check',
-    help: 'Decode a message by a document and show each step, or check saved samples.',
-    operands: [documentFile('a document; with --samples also the name of a file type')],
-    options: {
-      sample: text('BODY', 'file with the bytes of a message; no store is needed'),
-      samples: toggle('check all samples of the document, or those stored for its name'),
-      json,
-      ...common,
-    },
+    run: async ({ shell, operands, options }) =>
+      (await import('./session-release.ts')).release(shell, operands['SESSION-ID'], options),
   },
 ]
 
@@ -90,49 +50,30 @@ const PEER_COMMANDS: readonly CommandSpec[] = [
       realm: text('A,B', 'further realms whose requests it relays; * for all'),
       ...common,
     },
+    run: async ({ shell, operands, options }) =>
+      (await import('./peer.ts')).addPeer(shell, operands.NAME, options),
   },
   {
     name: 'peer list',
     help: 'Show the network elements that may charge, with prefixes of their key hashes.',
     options: { json, ...common },
+    run: async ({ shell, options }) => (await import('./peer.ts')).listPeers(shell, options),
   },
   {
     name: 'peer rotate',
     help: 'Create an additional key for a network element; it is shown once.',
     operands: [nameOf('network element')],
     options: { 'drop-old': toggle('revoke its other keys'), ...common },
+    run: async ({ shell, operands, options }) =>
+      (await import('./peer.ts')).rotatePeer(shell, operands.NAME, options),
   },
   {
     name: 'peer remove',
     help: 'Remove a network element with all its keys.',
     operands: [nameOf('network element')],
     options: common,
-  },
-]
-
-const collection: OperandSpec = {
-  name: 'COLLECTION',
-  help: 'accounts, subscribers, plans, services, rates, charges, discounts, ...',
-}
-
-const FIELD_COMMANDS: readonly CommandSpec[] = [
-  {
-    name: 'field list',
-    help: 'Show the fields of a collection: configured and default ones.',
-    operands: [collection],
-    options: { json, ...common },
-  },
-  {
-    name: 'field set',
-    help: 'Create or replace configured fields; the entity API applies them immediately.',
-    operands: [collection, documentFile('a field, a list of fields, or either under fields')],
-    options: common,
-  },
-  {
-    name: 'field remove',
-    help: 'Remove a configured field; a default field of its name applies again.',
-    operands: [collection, nameOf('field')],
-    options: common,
+    run: async ({ shell, operands }) =>
+      (await import('./peer.ts')).removePeer(shell, operands.NAME),
   },
 ]
 
@@ -147,11 +88,13 @@ const PRIVACY_COMMANDS: readonly CommandSpec[] = [
       json,
       ...common,
     },
+    run: async ({ shell, options }) => (await import('./erase.ts')).erase(shell, options),
   },
   {
     name: 'job list',
     help: 'Show erasures and retention runs with their progress and results.',
     options: { json, ...common },
+    run: async ({ shell, options }) => (await import('./job-list.ts')).listJobs(shell, options),
   },
 ]
 
@@ -167,6 +110,7 @@ const BILLING_COMMANDS: readonly CommandSpec[] = [
       json,
       ...common,
     },
+    run: async ({ shell, options }) => (await import('./charge.ts')).charge(shell, options),
   },
 ]
 
@@ -180,43 +124,8 @@ const EXTERNAL_COMMANDS: readonly CommandSpec[] = [
       json,
       ...common,
     },
-  },
-]
-
-const ENTITY_COMMANDS: readonly CommandSpec[] = [
-  {
-    name: 'import',
-    help: 'Create or change entities from the rows of a file (CSV, or lines of JSON).',
-    operands: [
-      {
-        name: 'COLLECTION',
-        help: 'accounts, subscribers, plans, services, rates, discounts, cards, lines',
-      },
-      { name: 'FILE', help: 'CSV, or .jsonl with an update (or a card, a line) on each line' },
-    ],
-    options: {
-      operation: text('O', 'create, or permanentchange for rates; create if not given'),
-      settings: text('FILE', 'map etc. (JSON or YAML); columns as in an export if not given'),
-      migrate: toggle('rows are documents of the system that is replaced: keep them as they are'),
-      'dry-run': toggle('check every row, and write nothing'),
-      resume: text('ID', 'continue an interrupted import'),
-      failed: text('FILE', 'file for all failed rows, as lines of JSON'),
-      json,
-      ...common,
-    },
-  },
-  {
-    name: 'export',
-    help: 'Write entities as CSV or lines of JSON, one revision each.',
-    operands: [collection],
-    options: {
-      query: text('JSON', 'filter as in the entity API; all if not given'),
-      states: text('JSON', 'list of 0 active, 1 future, 2 expired; [0,1] if not given'),
-      format: text('F', 'csv or jsonl; csv if not given'),
-      delimiter: text('C', 'between the cells of CSV; a comma if not given'),
-      output: text('FILE', 'output file; standard output if not given'),
-      ...common,
-    },
+    run: async ({ shell, options }) =>
+      (await import('./external-check.ts')).checkExternal(shell, options),
   },
 ]
 
@@ -225,6 +134,7 @@ export const COMMANDS: readonly CommandSpec[] = [
     name: 'start',
     help: 'Run everything on this machine: stores, charging, control plane, recorder.',
     options: common,
+    run: async ({ shell }) => (await import('./start.ts')).start(shell),
   },
   {
     name: 'stop',
@@ -233,23 +143,41 @@ export const COMMANDS: readonly CommandSpec[] = [
       force: toggle('stop Redis even if it cannot write its data to disk; reports what is lost'),
       ...common,
     },
+    run: async ({ shell, options }) => (await import('./stop.ts')).stop(shell, options),
   },
-  { name: 'realtime', help: 'Run the charging process alone.', options: common },
+  {
+    name: 'realtime',
+    help: 'Run the charging process alone.',
+    options: common,
+    run: async ({ shell, roles }) =>
+      (await import('./role.ts')).runRole(shell, 'realtime', roles.realtime),
+  },
   {
     name: 'admin',
     help: 'Run the control plane alone, with the recorder unless it is disabled.',
     options: common,
+    run: async ({ shell, roles }) =>
+      (await import('./role.ts')).runRole(shell, 'admin', roles.admin),
   },
-  { name: 'recorder', help: 'Run the recorder alone.', options: common },
+  {
+    name: 'recorder',
+    help: 'Run the recorder alone.',
+    options: common,
+    run: async ({ shell, roles }) =>
+      (await import('./role.ts')).runRole(shell, 'recorder', roles.recorder),
+  },
   {
     name: 'seed demo',
     help: 'Create the demo catalogue with credits and a rule for events, if there are no entities.',
     options: common,
+    run: async ({ shell }) => (await import('./seed.ts')).seedDemo(shell),
   },
   {
     name: 'balance show',
     help: 'Show the live balances of a subscriber, or the shared balances of an account.',
     options: { sid, aid: text('N', 'account number'), json, ...common },
+    run: async ({ shell, options }) =>
+      (await import('./balance-show.ts')).showBalance(shell, options),
   },
   {
     name: 'balance add',
@@ -265,6 +193,8 @@ export const COMMANDS: readonly CommandSpec[] = [
       json,
       ...common,
     },
+    run: async ({ shell, options }) =>
+      (await import('./balance-add.ts')).addBalance(shell, options),
   },
   {
     name: 'quote',
@@ -280,6 +210,7 @@ export const COMMANDS: readonly CommandSpec[] = [
       json,
       ...common,
     },
+    run: async ({ shell, options }) => (await import('./quote.ts')).quote(shell, options),
   },
   {
     name: 'audit',
@@ -294,11 +225,13 @@ export const COMMANDS: readonly CommandSpec[] = [
       json,
       ...common,
     },
+    run: async ({ shell, options }) => (await import('./audit.ts')).audit(shell, options),
   },
   {
     name: 'check',
     help: 'Check settings and stored entities for what charging cannot use, or would misuse.',
     options: { json, ...common },
+    run: async ({ shell, options }) => (await import('./check.ts')).check(shell, options),
   },
   {
     name: 'clock',
@@ -308,6 +241,7 @@ export const COMMANDS: readonly CommandSpec[] = [
       json,
       ...common,
     },
+    run: async ({ shell, options }) => (await import('./clock.ts')).clock(shell, options),
   },
   {
     name: 'ledger rebuild',
@@ -317,6 +251,8 @@ export const COMMANDS: readonly CommandSpec[] = [
       json: toggle('answer in JSON, a line per account'),
       ...common,
     },
+    run: async ({ shell, options }) =>
+      (await import('./ledger-rebuild.ts')).rebuildLedger(shell, options),
   },
   ...SESSION_COMMANDS,
   ...FILE_TYPE_COMMANDS,
@@ -350,10 +286,27 @@ export const COMMANDS: readonly CommandSpec[] = [
       json,
       ...common,
     },
+    run: async ({ shell, options, tools }) =>
+      (await import('./diameter-send.ts')).sendDiameter(shell, options, tools),
   },
-  { name: 'version', help: 'Show the version.', options: { help: common.help } },
-  { name: 'help', help: 'Show all commands.', options: { help: common.help } },
+  {
+    name: 'version',
+    help: 'Show the version.',
+    options: { help: common.help },
+    run: async ({ shell }) => printed(shell, versionOf()),
+  },
+  {
+    name: 'help',
+    help: 'Show all commands.',
+    options: { help: common.help },
+    run: async ({ shell }) => printed(shell, helpText()),
+  },
 ]
+
+function printed(shell: Shell, text: string): 0 {
+  shell.print(text)
+  return 0
+}
 
 const COLUMN = 24
 

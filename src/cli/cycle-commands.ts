@@ -18,6 +18,7 @@ export const CYCLE_COMMANDS: readonly CommandSpec[] = [
       json,
       ...common,
     },
+    run: async ({ shell, options }) => (await import('./cycle.ts')).runCycle(shell, options),
   },
   {
     name: 'cycle preview',
@@ -30,11 +31,14 @@ export const CYCLE_COMMANDS: readonly CommandSpec[] = [
       json,
       ...common,
     },
+    run: async ({ shell, options }) =>
+      (await import('./cycle-preview.ts')).previewCycle(shell, options),
   },
   {
     name: 'cycle status',
     help: 'Show the state of a cycle, the progress of its run, and its invoices.',
     options: { ...cycle, json, ...common },
+    run: async ({ shell, options }) => (await import('./cycle.ts')).showCycle(shell, options),
   },
   {
     name: 'cycle confirm',
@@ -46,11 +50,13 @@ export const CYCLE_COMMANDS: readonly CommandSpec[] = [
       json,
       ...common,
     },
+    run: async ({ shell, options }) => (await import('./cycle.ts')).confirmCycle(shell, options),
   },
   {
     name: 'cycle reset',
     help: 'Forget the progress of a finished run, so that the cycle can be run again.',
     options: { ...cycle, ...common },
+    run: async ({ shell, options }) => (await import('./cycle.ts')).resetCycle(shell, options),
   },
   {
     name: 'cycle parked',
@@ -63,5 +69,6 @@ export const CYCLE_COMMANDS: readonly CommandSpec[] = [
       json,
       ...common,
     },
+    run: async ({ shell, options }) => (await import('./cycle.ts')).parkedAccounts(shell, options),
   },
 ]

@@ -26,7 +26,7 @@ import type { Config } from '../config/schema.ts'
 import { FieldError } from '../domain/fields.ts'
 import { inCycle } from './cycle.ts'
 import { UsageError } from './errors.ts'
-import { type OptionValues, optionalText } from './parse.ts'
+import { type OptionValues, optionalText } from './options.ts'
 import type { Shell } from './shell.ts'
 
 /** Returns 1 if an account cannot be computed. */

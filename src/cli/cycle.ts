@@ -21,7 +21,7 @@ import {
 import { threadWorkers } from '../billing/run/thread-workers.ts'
 import type { Catalog } from '../catalog/connection.ts'
 import type { CycleCounts, CycleRunDocument } from '../catalog/records/cycle-documents.ts'
-import { billrunSettingsOf } from '../catalog/settings/billrun-settings.ts'
+import { BILLRUN } from '../catalog/settings/billrun-settings.ts'
 import { readCategory } from '../catalog/settings/stored-config.ts'
 import type { Config } from '../config/schema.ts'
 import { isCycleKey } from '../domain/cycle.ts'
@@ -32,8 +32,8 @@ import { createLogger, type Logger } from '../runtime/log.ts'
 import { type StatusLine, WorkRate } from '../runtime/terminal.ts'
 import { CommandError, UsageError } from './errors.ts'
 import { operator } from './operator.ts'
+import { type OptionValues, optionalList, optionalText } from './options.ts'
 import { aligned } from './owners.ts'
-import { type OptionValues, optionalList, optionalText } from './parse.ts'
 import type { Shell } from './shell.ts'
 import { patienceIn, withCatalog, withStoreUrls } from './stores.ts'
 
@@ -91,7 +91,7 @@ function dayIn(options: OptionValues): number | null {
 
 async function nameOf(catalog: Catalog, key: string, day: number | null): Promise<RunName> {
   const { value } = await readCategory(catalog, 'billrun')
-  const { isMultiDay } = billrunSettingsOf(value)
+  const { multi_day_cycle: isMultiDay } = BILLRUN.read(value)
   if (isMultiDay && day === null)
     throw new UsageError('--invoicing-day is missing: accounts have different days')
   if (!isMultiDay && day !== null)

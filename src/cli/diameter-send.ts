@@ -9,7 +9,7 @@ import type { Config } from '../config/schema.ts'
 import { systemClock } from '../runtime/clock.ts'
 import { parseDocument, readBytes } from './document-file.ts'
 import { CommandError, UsageError } from './errors.ts'
-import { type OptionValues, optionalNumber, optionalText, requiredText } from './parse.ts'
+import { type OptionValues, optionalNumber, optionalText, requiredText } from './options.ts'
 import type { Shell } from './shell.ts'
 import type { DiameterMessage, DiameterTarget, Tools } from './tools.ts'
 

@@ -12,7 +12,7 @@ import { createLogger } from '../runtime/log.ts'
 import { CommandError, UsageError } from './errors.ts'
 import { countsText, jobJson } from './job-list.ts'
 import { operator } from './operator.ts'
-import { type OptionValues, optionalNumber } from './parse.ts'
+import { type OptionValues, optionalNumber } from './options.ts'
 import type { Shell } from './shell.ts'
 import { LEDGER_LOST, withStores } from './stores.ts'
 

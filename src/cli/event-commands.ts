@@ -16,6 +16,7 @@ export const EVENT_COMMANDS: readonly CommandSpec[] = [
     name: 'event list',
     help: 'Show events with the state of their delivery, the newest first.',
     options: { ...filters, limit: text('N', 'events at most; 100 if not given'), json, ...common },
+    run: async ({ shell, options }) => (await import('./event.ts')).listEvents(shell, options),
   },
   {
     name: 'event resend',
@@ -27,6 +28,8 @@ export const EVENT_COMMANDS: readonly CommandSpec[] = [
       json,
       ...common,
     },
+    run: async ({ shell, rest, options }) =>
+      (await import('./event.ts')).resend(shell, rest, options),
   },
   {
     name: 'event test',
@@ -42,5 +45,7 @@ export const EVENT_COMMANDS: readonly CommandSpec[] = [
       json,
       ...common,
     },
+    run: async ({ shell, operands, options, tools }) =>
+      (await import('./event-test.ts')).testRule(shell, operands.RULE, options, tools),
   },
 ]

@@ -25,7 +25,7 @@ import type { CustomerQuery, QueryParam } from '../external/customers/queries.ts
 import type { CustomerKind, RevisionContext } from '../external/customers/revisions.ts'
 import { monotonicMs } from '../runtime/clock.ts'
 import { UsageError } from './errors.ts'
-import { type OptionValues, optionalText } from './parse.ts'
+import { type OptionValues, optionalText } from './options.ts'
 import type { Shell } from './shell.ts'
 import { withCatalog } from './stores.ts'
 

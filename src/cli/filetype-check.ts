@@ -9,7 +9,7 @@ import { expectationOf, runSamples, type SampleResult, samplesIn } from '../file
 import { readBytes, readDocument } from './document-file.ts'
 import { CommandError, UsageError } from './errors.ts'
 import { installedDocument } from './filetype.ts'
-import { type OptionValues, requiredText } from './parse.ts'
+import { type OptionValues, requiredText } from './options.ts'
 import type { Shell } from './shell.ts'
 import type { Tools } from './tools.ts'
 

@@ -15,8 +15,8 @@ import {
 import { readDocument } from './document-file.ts'
 import { CommandError } from './errors.ts'
 import { writeConfigByOperator } from './operator.ts'
+import type { OptionValues } from './options.ts'
 import { aligned } from './owners.ts'
-import type { OptionValues } from './parse.ts'
 import type { Shell } from './shell.ts'
 import { withCatalog } from './stores.ts'
 

@@ -20,7 +20,7 @@ import { ApiError } from '../requests/errors.ts'
 import type { Clock } from '../runtime/clock.ts'
 import { CommandError, UsageError } from './errors.ts'
 import { operator } from './operator.ts'
-import type { OptionValues } from './parse.ts'
+import type { OptionValues } from './options.ts'
 import type { Shell } from './shell.ts'
 import { patienceIn, withCatalog } from './stores.ts'
 

@@ -21,7 +21,7 @@ import { readDocument } from './document-file.ts'
 import { CommandError, UsageError } from './errors.ts'
 import { DOCUMENT_COLLECTIONS, importDocumentFile } from './import-documents.ts'
 import { operator } from './operator.ts'
-import { type OptionValues, optionalText } from './parse.ts'
+import { type OptionValues, optionalText } from './options.ts'
 import type { Shell } from './shell.ts'
 import { patienceIn, type Stores, withStores } from './stores.ts'
 

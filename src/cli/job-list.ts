@@ -1,7 +1,7 @@
 /** `tollgate job list`: erasures and retention, the newest first. */
 import type { JobDocument } from '../catalog/records/job-document.ts'
+import type { OptionValues } from './options.ts'
 import { aligned } from './owners.ts'
-import type { OptionValues } from './parse.ts'
 import type { Shell } from './shell.ts'
 import { withCatalog } from './stores.ts'
 

@@ -3,7 +3,7 @@ import { type MoneyFormat, moneyFormat } from '../billing/currency.ts'
 import { epochRecordOf } from '../catalog/installation.ts'
 import { repeatingReads } from '../catalog/repeating-reads.ts'
 import { systemClock } from '../runtime/clock.ts'
-import type { OptionValues } from './parse.ts'
+import type { OptionValues } from './options.ts'
 import { Progress } from './progress.ts'
 import { type RestoredAccount, rebuild } from './rebuild/rebuild.ts'
 import {

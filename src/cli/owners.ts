@@ -5,7 +5,7 @@ import { type Bucket, debtOf, freeAt, hasEnded, type OwnerState } from '../domai
 import { decimalText } from '../domain/money.ts'
 import { FOREVER_MS } from '../domain/time.ts'
 import { CommandError, UsageError } from './errors.ts'
-import { type OptionValues, optionalNumber } from './parse.ts'
+import { type OptionValues, optionalNumber } from './options.ts'
 import type { Stores } from './stores.ts'
 
 export interface OwnerSelector {

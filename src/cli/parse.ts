@@ -1,19 +1,13 @@
 /** Parses the command line strictly: an unknown command or option is an error that names it. */
 import { parseArgs } from 'node:util'
 import { nearest } from '../config/nearest.ts'
-import { type CommandSpec, common } from './command-spec.ts'
+import { type CommandCall, type CommandSpec, common, type Operands } from './command-spec.ts'
 import { COMMANDS } from './commands.ts'
 import { UsageError } from './errors.ts'
+import type { OptionValues } from './options.ts'
 
-export type OptionValues = Readonly<Record<string, string | boolean | undefined>>
-
-export interface Invocation {
+export type Invocation = Pick<CommandCall, 'operands' | 'rest' | 'options'> & {
   readonly command: CommandSpec
-  /** Operands by name; all are present unless help is requested. */
-  readonly operands: Readonly<Record<string, string>>
-  /** Arguments after the operands. */
-  readonly rest: readonly string[]
-  readonly options: OptionValues
 }
 
 const ALIASES: Readonly<Record<string, string>> = {
@@ -113,45 +107,13 @@ function operandsOf(
   { name, operands = [], rest }: CommandSpec,
   given: readonly string[],
   isHelp: boolean,
-): Record<string, string> {
+): Operands {
   const extra = given[operands.length]
   if (extra !== undefined && rest === undefined)
     throw new UsageError(`${name}: Unexpected argument '${extra}'`)
   const missing = operands[given.length]
   if (missing !== undefined && !isHelp) throw new UsageError(`${name}: ${missing.name} is missing`)
   const named = given.slice(0, operands.length)
-  return Object.fromEntries(named.map((value, index) => [operands[index]?.name ?? '', value]))
-}
-
-/** A required text option. Throws `UsageError`. */
-export function requiredText(options: OptionValues, name: string): string {
-  const value = options[name]
-  if (typeof value !== 'string' || value === '') throw new UsageError(`--${name} is missing`)
-  return value
-}
-
-/** An optional text option. */
-export function optionalText(options: OptionValues, name: string): string | undefined {
-  const value = options[name]
-  return typeof value === 'string' ? value : undefined
-}
-
-/** The members of a comma-separated list; undefined if not given. Throws `UsageError`. */
-export function optionalList(options: OptionValues, name: string): string[] | undefined {
-  const text = optionalText(options, name)
-  if (text === undefined) return undefined
-  const members = text.split(',').map((member) => member.trim())
-  if (members.every((member) => member !== '')) return members
-  throw new UsageError(`--${name} must be a list with commas, without empty members`)
-}
-
-/** A positive integer, such as a subscriber number; undefined if not given. Throws `UsageError`. */
-export function optionalNumber(options: OptionValues, name: string): number | undefined {
-  const text = optionalText(options, name)
-  if (text === undefined) return undefined
-  const number = /^[1-9]\d{0,15}$/.test(text) ? Number(text) : Number.NaN
-  if (!Number.isSafeInteger(number)) {
-    throw new UsageError(`--${name} must be an integer from 1 to 2^53, not '${text}'`)
-  }
-  return number
+  const pairs = named.map((value, index) => [operands[index]?.name, value])
+  return Object.fromEntries(pairs) as Operands
 }

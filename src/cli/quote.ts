@@ -1,7 +1,7 @@
 /** `tollgate quote`: the price of usage, from a file of cases or from the live catalogue. */
 import { settingsOf } from '../billing/quote/settings.ts'
 import { UsageError } from './errors.ts'
-import { type OptionValues, optionalText } from './parse.ts'
+import { type OptionValues, optionalText } from './options.ts'
 import { quoteCases } from './quote/cases.ts'
 import { quoteLive } from './quote/live.ts'
 import type { Shell } from './shell.ts'

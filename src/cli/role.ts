@@ -49,6 +49,7 @@ export interface RunningRole {
 }
 
 export type StartRole = (context: RoleContext) => Promise<RunningRole>
+export type Roles = Readonly<Record<RoleName, StartRole>>
 
 /**
  * The role needs most of the time to finish requests in flight; other steps only release resources.

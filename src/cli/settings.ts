@@ -10,35 +10,12 @@ import { createAudit } from '../catalog/audit/audit.ts'
 import { systemClock } from '../runtime/clock.ts'
 import { readDocument } from './document-file.ts'
 import { UsageError } from './errors.ts'
+import { type OptionValues, optionalText } from './options.ts'
 import { aligned } from './owners.ts'
-import { type OptionValues, optionalText } from './parse.ts'
 import type { Shell } from './shell.ts'
 import { withCatalog } from './stores.ts'
 
-/** Throws `CommandError`, `UsageError`, or what `Settings` rejects with. */
-export function runSettings(
-  shell: Shell,
-  name: string,
-  { CATEGORY = '', FILE = '', REV = '' }: Readonly<Record<string, string>>,
-  options: OptionValues,
-): Promise<0> {
-  switch (name) {
-    case 'settings list':
-      return listSettings(shell, options)
-    case 'settings get':
-      return getSetting(shell, CATEGORY, options)
-    case 'settings set':
-      return setSetting(shell, CATEGORY, FILE, options)
-    case 'settings unset':
-      return unsetSetting(shell, CATEGORY, options)
-    case 'settings history':
-      return showHistory(shell, CATEGORY, options)
-    default:
-      return restoreSetting(shell, CATEGORY, REV, options)
-  }
-}
-
-async function listSettings(shell: Shell, options: OptionValues): Promise<0> {
+export async function listSettings(shell: Shell, options: OptionValues): Promise<0> {
   const listed = await withSettings(shell, async (settings) => settings.list())
   if (options['json'] === true) {
     shell.print(JSON.stringify(listed))
@@ -54,7 +31,11 @@ async function listSettings(shell: Shell, options: OptionValues): Promise<0> {
 }
 
 /** Prints YAML, or with `--json` the representation of the API. */
-async function getSetting(shell: Shell, category: string, options: OptionValues): Promise<0> {
+export async function getSetting(
+  shell: Shell,
+  category: string,
+  options: OptionValues,
+): Promise<0> {
   const address = addressOf(category, revIn(options))
   const read = await withSettings(shell, (settings) => settings.get(address))
   if (options['json'] === true) {
@@ -73,7 +54,7 @@ function commented(text: string): string {
 }
 
 /** `source`: a file, or `-` for standard input. */
-async function setSetting(
+export async function setSetting(
   shell: Shell,
   category: string,
   source: string,
@@ -89,7 +70,11 @@ async function setSetting(
   return 0
 }
 
-async function unsetSetting(shell: Shell, category: string, options: OptionValues): Promise<0> {
+export async function unsetSetting(
+  shell: Shell,
+  category: string,
+  options: OptionValues,
+): Promise<0> {
   const address = addressOf(category, revIn(options))
   const { rev } = await withSettings(shell, (settings) =>
     settings.unset(address, undefined, { actor: localUser() }),
@@ -98,7 +83,11 @@ async function unsetSetting(shell: Shell, category: string, options: OptionValue
   return 0
 }
 
-async function showHistory(shell: Shell, category: string, options: OptionValues): Promise<0> {
+export async function showHistory(
+  shell: Shell,
+  category: string,
+  options: OptionValues,
+): Promise<0> {
   const versions = await withSettings(shell, (settings) =>
     settings.history(addressOf(category, null)),
   )
@@ -120,7 +109,7 @@ async function showHistory(shell: Shell, category: string, options: OptionValues
   return 0
 }
 
-async function restoreSetting(
+export async function restoreSetting(
   shell: Shell,
   category: string,
   version: string,

@@ -6,7 +6,7 @@ import { systemClock } from '../runtime/clock.ts'
 import { AUTH_KEYS, openExpiringKeys } from '../store/expiring.ts'
 import { CommandError } from './errors.ts'
 import { recordByOperator } from './operator.ts'
-import { type OptionValues, optionalText } from './parse.ts'
+import { type OptionValues, optionalText } from './options.ts'
 import type { Shell } from './shell.ts'
 import { connectStores, outageAsCommandError } from './stores.ts'
 

@@ -6,7 +6,6 @@
 import type { OperationLine } from '../domain/line.ts'
 import { type RedisConnection, StoreDownError } from '../store/redis.ts'
 import { type Commit, createCommit } from './commit.ts'
-import { type Confirm, createConfirm } from './confirm.ts'
 import { createEpochs, type Epochs } from './epochs.ts'
 import { createKeys, fenceField, type LedgerKeys } from './keys.ts'
 import {
@@ -18,9 +17,10 @@ import {
   readFence,
 } from './loading.ts'
 import type { CorruptValueError } from './owner-packing.ts'
+import { callPerPartition } from './partition-calls.ts'
 import { unpackResult } from './record-packing.ts'
 import { runScript } from './script.ts'
-import { fenceScript } from './scripts.ts'
+import { confirmScript, fenceScript } from './scripts.ts'
 import { createFindLocations, type FindLocations } from './session-locations.ts'
 
 export type { CommitReply, RegisteredSession } from './commit.ts'
@@ -111,4 +111,27 @@ export function createLedger(
       return readFence(await runScript(redis, fenceScript, call))
     },
   }
+}
+
+/**
+ * Waits until the replicas have the state in which these accounts were read. In order; an outage is
+ * the result of the accounts that could not be confirmed. Rejects with `StoreDownError` on a single
+ * Redis.
+ */
+type Confirm = (aids: readonly number[]) => Promise<(null | StoreDownError)[]>
+
+/** Undefined if the configuration waits for no replica (`redis.replicaAcks` is 0). */
+function createConfirm(
+  redis: RedisConnection,
+  epochs: Epochs,
+  keys: LedgerKeys,
+): Confirm | undefined {
+  if (redis.replicaAcks === 0) return undefined
+  return (aids) =>
+    callPerPartition<number, null>(redis, aids, keys.partitionOf, (part, partition) =>
+      epochs.withEpoch(partition, async (epoch) => {
+        await runScript(redis, confirmScript, { epoch, mark: keys.mark(partition) })
+        return part.map(() => null)
+      }),
+    )
 }

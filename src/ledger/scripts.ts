@@ -1,7 +1,8 @@
 /** Declarations of the scripts of the ledger. lua/<name>.lua documents what they do. */
+
+import { assert } from '../domain/assert.ts'
 import type { ScriptValue } from '../store/script-command.ts'
 import { REPLY } from './replies.ts'
-import { type Bytes, readCount, readMembers, readOptional, readReplies } from './reply-reading.ts'
 import { defineScript } from './script.ts'
 
 /** The epoch that the caller expects in a partition, and the key where it is stored. */
@@ -258,3 +259,26 @@ export const allScripts = [
   renewLockScript,
   isolateAccountsScript,
 ]
+
+type Bytes = Buffer
+
+// A raw reply of a shape that its script cannot return is a broken invariant.
+function readReplies(raw: unknown, count: number): (number | unknown[])[] {
+  assert(Array.isArray(raw) && raw.length === count, `expected ${count} replies`)
+  return raw as (number | unknown[])[]
+}
+
+function readMembers(raw: unknown): string[] {
+  assert(Array.isArray(raw), 'expected a list of members')
+  return raw.map(String)
+}
+
+function readCount(raw: unknown): number {
+  assert(Number.isSafeInteger(raw), 'expected an integer')
+  return raw as number
+}
+
+function readOptional(raw: unknown): Bytes | null {
+  assert(raw === null || Buffer.isBuffer(raw), 'expected a value or nothing')
+  return raw
+}

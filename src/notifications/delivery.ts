@@ -13,10 +13,45 @@ import { createOutgoing } from '../external/outgoing.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { Logger } from '../runtime/log.ts'
 import type { NotificationMetrics } from '../runtime/notification-metrics.ts'
-import { startNotificationGauges } from './gauges.ts'
 import { OutcomeWriter } from './outcomes.ts'
 import { nextReceiver } from './pending-events.ts'
 import { ReceiverQueue } from './receiver-queue.ts'
+
+const REFRESH_MS = 10_000
+/** More are not counted: counting has to stay cheap. */
+const COUNTED_MAX = 10_000
+
+interface GaugeParts {
+  readonly catalog: Catalog
+  readonly metrics: Pick<NotificationMetrics, 'pendingNotifications'>
+  readonly clock: Clock
+}
+
+function startNotificationGauges(parts: GaugeParts): { stop(): void } {
+  // If MongoDB is unavailable the last values stay; the outage is reported elsewhere.
+  const attempt = () => refreshNotificationGauges(parts).catch(() => undefined)
+  void attempt()
+  const timer = setInterval(attempt, REFRESH_MS)
+  timer.unref()
+  return { stop: () => clearInterval(timer) }
+}
+
+export async function refreshNotificationGauges(parts: GaugeParts): Promise<void> {
+  const { catalog, metrics, clock } = parts
+  const pending = { 'delivery.state': 'pending' } as const
+  const [count, [oldest]] = await catalog.run('count pending events', () =>
+    Promise.all([
+      catalog.events.countDocuments(pending, { limit: COUNTED_MAX }),
+      catalog.events
+        .find(pending, { projection: { creation_time: 1 } })
+        .sort({ creation_time: 1 })
+        .limit(1)
+        .toArray(),
+    ]),
+  )
+  const ageMs = oldest === undefined ? 0 : clock.nowMs() - oldest.creation_time.getTime()
+  metrics.pendingNotifications(count, Math.max(0, ageMs) / 1000)
+}
 
 export interface DeliveryOptions {
   readonly catalog: Catalog

@@ -10,7 +10,6 @@ import { type Clock, monotonicMs, realTimeOf } from '../runtime/clock.ts'
 import type { Logger } from '../runtime/log.ts'
 import type { NotificationMetrics } from '../runtime/notification-metrics.ts'
 import { acceptanceIn } from './answer.ts'
-import { retryDelayMs } from './back-off.ts'
 import { ClaimSize, HELD_MS } from './claim-size.ts'
 import { DeliveryError } from './failure.ts'
 import type { OutcomeWriter } from './outcomes.ts'
@@ -23,6 +22,18 @@ import {
   storeUnaddressed,
 } from './pending-events.ts'
 import { type ResolvedReceiver, requestOf, resolveReceiver } from './request.ts'
+
+const DELAY_MS_MAX = 3_600_000
+
+/**
+ * Time before the attempt after the failed one of this number (from 1), in ms. It doubles up to an
+ * hour; `random` (from 0 to below 1) takes away up to half of it, so that events that failed
+ * together are not repeated together.
+ */
+export function retryDelayMs(attempt: number, firstMs: number, random: number): number {
+  const fullMs = Math.min(firstMs * 2 ** (attempt - 1), DELAY_MS_MAX)
+  return Math.round(fullMs * (1 - random / 2))
+}
 
 const ANSWER_BYTES_MAX = 64 * 1024
 /** A claim is longer than an attempt by the wait before it and the write after it. */

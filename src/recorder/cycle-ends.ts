@@ -1,6 +1,6 @@
 /** Which billing cycles are over, so that their invoices may have been computed. */
 import type { Catalog } from '../catalog/connection.ts'
-import { billrunSettingsOf } from '../catalog/settings/billrun-settings.ts'
+import { BILLRUN } from '../catalog/settings/billrun-settings.ts'
 import { readCategory } from '../catalog/settings/stored-config.ts'
 import type { Config } from '../config/schema.ts'
 import { cycleEndMs } from '../domain/cycle.ts'
@@ -43,7 +43,7 @@ export function createCycleEnds(
     async refresh() {
       if (elapsedMs() < freshUntilMs) return
       const { value } = await readCategory(catalog, 'billrun')
-      day = billrunSettingsOf(value).isMultiDay ? 1 : cycleDay
+      day = BILLRUN.read(value).multi_day_cycle ? 1 : cycleDay
       endsMs.clear()
       freshUntilMs = elapsedMs() + CACHED_MS
     },

@@ -13,7 +13,7 @@ import {
   confirmPayment,
   unconfirmPayment,
 } from '../../src/billing/payments/confirm.ts'
-import { isDeposit, useDeposit } from '../../src/billing/payments/deposits.ts'
+import { isDeposit, useDeposit } from '../../src/billing/payments/operations.ts'
 import { amountOfPayment, canBeTakenBack, takeBack } from '../../src/billing/payments/take-back.ts'
 import { NOW_MS, RULES, TestBooks } from '../support/billing/books.ts'
 import { propertyRuns } from '../support/domain/property-runs.ts'

@@ -3,12 +3,8 @@ import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { COMMANDS, commandHelpText, helpText } from '../../src/cli/commands.ts'
 import { UsageError } from '../../src/cli/errors.ts'
-import {
-  optionalList,
-  optionalNumber,
-  parseCommandLine,
-  requiredText,
-} from '../../src/cli/parse.ts'
+import { optionalList, optionalNumber, requiredText } from '../../src/cli/options.ts'
+import { parseCommandLine } from '../../src/cli/parse.ts'
 import { HOUSE } from '../house/tree.ts'
 
 const parse = (line: string) => {
@@ -96,6 +92,10 @@ describe('the value of an option', () => {
   it('is mandatory where it is required', () => {
     expect(() => requiredText({}, 'amount')).toThrow(new UsageError('--amount is missing'))
   })
+})
+
+it('every command runs', () => {
+  expect(COMMANDS.filter(({ run }) => run === undefined)).toEqual([])
 })
 
 describe('help', () => {

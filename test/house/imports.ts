@@ -13,7 +13,7 @@ export const MODULES = {
   config: ['domain'],
   runtime: ['domain', 'config'],
   store: ['domain', 'config', 'runtime'],
-  catalog: ['domain', 'rating', 'file-types', 'config', 'runtime', 'store'],
+  catalog: ['domain', 'rating', 'file-types', 'config', 'runtime', 'store', 'external'],
   ledger: ['domain', 'config', 'runtime', 'store'],
   external: ['domain', 'config', 'runtime'],
   realtime: ['domain', 'file-types', 'config', 'runtime', 'store', 'catalog'],

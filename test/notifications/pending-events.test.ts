@@ -2,8 +2,8 @@
 import { describe, expect, it } from 'vitest'
 import type { FindCursor } from '../../src/catalog/collections.ts'
 import type { Catalog } from '../../src/catalog/connection.ts'
+import { refreshNotificationGauges } from '../../src/notifications/delivery.ts'
 import { firstUnmailedMs } from '../../src/notifications/digest.ts'
-import { refreshNotificationGauges } from '../../src/notifications/gauges.ts'
 import {
   claimEvents,
   dueEvents,

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { splitByTime } from '../../src/rating/split.ts'
+import { splitByTime } from '../../src/rating/boundaries.ts'
 import { propertyRuns } from '../support/domain/property-runs.ts'
 
 describe('usage over boundaries', () => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { AccountInvalidations } from '../../src/workers/account-invalidations.ts'
+import { AccountInvalidations } from '../../src/workers/profiles.ts'
 
 describe('invalidated accounts', () => {
   it('make everything begun before stale', () => {

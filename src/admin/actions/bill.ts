@@ -12,7 +12,7 @@ import {
 } from '../../billing/statements/find-bills.ts'
 import type { BillDocument } from '../../catalog/entities/bill.ts'
 import * as schema from '../../catalog/entities/json-schema.ts'
-import { paymentSettingsOf } from '../../catalog/settings/payment-settings.ts'
+import { filterOf, PAYMENTS } from '../../catalog/settings/payment-settings.ts'
 import { readCategory } from '../../catalog/settings/stored-config.ts'
 import { isObject } from '../../domain/fields.ts'
 import { bills as definition } from '../../entities/definitions/bills.ts'
@@ -193,13 +193,13 @@ async function debts(
 ): Promise<ActionAnswer> {
   const aids = isForAll ? null : accountsFrom(given.aids)
   const { value } = await readCategory(catalog, 'payments')
-  const settings = paymentSettingsOf(value)
+  const { collection } = PAYMENTS.read(value)
   const found = await overdueDebts(catalog, {
     aids,
     nowMs,
     withCredits,
-    debtMin: given.threshold?.toNumber() ?? debtMin ?? settings.debtMin,
-    rejectionRequired: isOverdueOnly ? null : settings.rejectionRequired,
+    debtMin: given.threshold?.toNumber() ?? debtMin ?? collection.min_debt,
+    rejectionRequired: isOverdueOnly ? null : filterOf(collection.rejection_required),
     lookup,
   })
   const byAccount = found.map((debt) => [String(debt.aid), debt] as const)

@@ -4,8 +4,9 @@ import { currencyDigits, moneyFormat } from '../../billing/currency.ts'
 import type { PaymentRules } from '../../billing/payments/payment-order.ts'
 import { plainActor } from '../../catalog/actor.ts'
 import type { ClientSession } from '../../catalog/collections.ts'
-import { billSettingsOf } from '../../catalog/settings/bill-settings.ts'
-import { paymentSettingsOf } from '../../catalog/settings/payment-settings.ts'
+import { BillsSchema } from '../../catalog/settings/bill-settings.ts'
+import { PAYMENTS } from '../../catalog/settings/payment-settings.ts'
+import { storedOrDefaults } from '../../catalog/settings/settings-schema.ts'
 import { readCategory } from '../../catalog/settings/stored-config.ts'
 import { dateOf } from '../../requests/instant.ts'
 import type { ActionCall } from './action.ts'
@@ -26,16 +27,15 @@ export function digitsOf({ rating }: ActionCall['config']): number {
 }
 
 export async function paymentRules({ catalog, config, nowMs }: ActionCall): Promise<PaymentRules> {
-  const { sources, userFields } = paymentSettingsOf((await readCategory(catalog, 'payments')).value)
-  const bills = billSettingsOf((await readCategory(catalog, 'bills')).value)
-  const { switchLinks } = bills
+  const { sources, uf } = PAYMENTS.read((await readCategory(catalog, 'payments')).value).offline
+  const bills = storedOrDefaults(BillsSchema, (await readCategory(catalog, 'bills')).value)
   const time = { timeZone: config.rating.timeZone, nowMs }
-  const fields = [...new Set([...userFields, ...bills.userFields])]
+  const fields = [...new Set([...uf, ...bills.uf])]
   const digits = digitsOf(config)
   return {
     sources,
     userFields: fields,
-    switchLinks,
+    switchLinks: bills.switch_links,
     digits,
     money: moneyFormat(config.rating.currencyCode),
     dateOf: (given) => dateOf(given, time),

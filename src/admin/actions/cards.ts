@@ -3,7 +3,7 @@ import { type Static, Type } from '@sinclair/typebox'
 import { startTokenization, TokenizeError } from '../../billing/cards/tokenize.ts'
 import { anyValue } from '../../catalog/entities/json-schema.ts'
 import { NOT_DELETED } from '../../catalog/revisions/validity.ts'
-import { CHARGE_SETTINGS } from '../../catalog/settings/gateway-settings.ts'
+import { PAYMENTS } from '../../catalog/settings/payment-settings.ts'
 import { isWebAddress, WEB_ADDRESS_FORM } from '../../domain/fields.ts'
 import { GatewayRefusedError, GatewayUnansweredError } from '../../external/payment/gateway.ts'
 import { ActionError, RequestError } from '../../requests/errors.ts'
@@ -76,7 +76,7 @@ export async function openCardPage(
   if (aid === undefined) throw new ActionError('Following field/s are missing: aid')
   await refuseUnknownAccount(call, aid)
   const { tokens, charges } = call.payments
-  const { returnOrigins } = await charges.settings.get(CHARGE_SETTINGS)
+  const { return_origins: returnOrigins } = await charges.settings.get(PAYMENTS)
   const request = {
     aid,
     gateway: await gatewayOf(call, name),
@@ -97,7 +97,7 @@ export async function openCardPage(
 async function gatewayOf(call: CardPageCall, name: string | undefined): Promise<string> {
   const { gateways, charges } = call.payments
   const names = (await gateways.list()).map(({ instanceName }) => instanceName)
-  const wanted = name ?? (await charges.settings.get(CHARGE_SETTINGS)).gateway ?? names[0]
+  const wanted = name ?? (await charges.settings.get(PAYMENTS)).gateway ?? names[0]
   if (wanted !== undefined && names.includes(wanted)) return wanted
   if (names.length === 0) throw new ActionError('No payment gateway is configured')
   throw new ActionError(`name must be one of ${names.join(', ')}`)

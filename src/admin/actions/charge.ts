@@ -13,7 +13,7 @@ import {
   object,
   text,
 } from '../../catalog/entities/json-schema.ts'
-import { CHARGE_SETTINGS } from '../../catalog/settings/gateway-settings.ts'
+import { PAYMENTS } from '../../catalog/settings/payment-settings.ts'
 import { addJob } from '../../jobs/jobs.ts'
 import { ActionError } from '../../requests/errors.ts'
 import type { RunOptions } from '../payments/jobs.ts'
@@ -192,7 +192,7 @@ async function decide(
   const { charges: deps } = call.payments
   const charge = await readCharge(deps.catalog, id)
   if (charge === null) throw new ActionError(`Unknown id ${id}`)
-  const { retryDays } = await deps.settings.get(CHARGE_SETTINGS)
+  const { retry_days: retryDays } = await deps.settings.get(PAYMENTS)
   const stage = operation === 'complete' ? 'completed' : 'rejected'
   try {
     const entry = { collection: 'charges', type: operation, key: id, new: { aid: charge.aid } }

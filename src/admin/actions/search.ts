@@ -9,7 +9,19 @@ import { normalizeNumber } from '../../rating/identify.ts'
 import { ActionError } from '../../requests/errors.ts'
 import { type ActionCall, action } from './action.ts'
 import { param } from './parameters.ts'
-import { caseVariants } from './search-prefix.ts'
+
+/** Letters whose case is varied: 2^4 ranges of the index; the others are compared afterwards. */
+const LETTERS_MAX = 4
+
+/** The spellings of the begin of a text, each of which begins a range of the index. */
+function caseVariants(text: string): readonly string[] {
+  let variants = ['']
+  for (const letter of [...text].slice(0, LETTERS_MAX)) {
+    const cases = [...new Set([letter, letter.toLowerCase(), letter.toUpperCase()])]
+    variants = variants.flatMap((begin) => cases.map((each) => begin + each))
+  }
+  return variants
+}
 
 const HITS_MAX = 20
 const QUERY_LENGTH_MAX = 100

@@ -15,7 +15,6 @@ import {
   dueWork,
   settledJobs,
 } from './due-work.ts'
-import { liveGateway } from './production.ts'
 
 export interface ClockParts extends DueParts {
   readonly audit: Audit
@@ -104,7 +103,7 @@ async function check({ clock, charges }: ClockParts, toMs: number): Promise<void
   if (toMs - nowMs > MOVE_MS_MAX) {
     throw new EntityRuleError(`to is more than ${YEARS_MAX} years ahead: move in several steps`)
   }
-  const live = await liveGateway(charges)
+  const live = await charges.gateways.live()
   if (live !== null) {
     throw new EntityRuleError(
       `payment gateway ${live} has a key of production: remove it to move the clock`,

@@ -1,24 +1,31 @@
 /** `/billapi/{collection}/{action}` over HTTP. */
+
+import { Readable } from 'node:stream'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Actor } from '../../catalog/actor.ts'
+import { isAway } from '../../catalog/patience.ts'
+import { repeatingReads } from '../../catalog/repeating-reads.ts'
 import { signedText } from '../../catalog/signature/signed-text.ts'
 import {
   answerCall,
+  contextOf,
   type EntityApi,
   type EntityCall,
   isRead,
   resolveAction,
 } from '../../entities/api.ts'
 import { isVersioned } from '../../entities/definitions/definition.ts'
+import { exportHeaders, exportRequestOf } from '../../entities/export/export-request.ts'
+import { exportRows } from '../../entities/export/export-rows.ts'
+import { recordRead } from '../../entities/read-records.ts'
 import { entityTag, ifMatchOf } from '../../entities/requests/versions.ts'
 import { actorOf, type Caller } from '../../identity/caller.ts'
 import { NotLoggedInError, RequestError } from '../../requests/errors.ts'
-import type { SentParameters } from '../../requests/raw-parameters.ts'
+import type { RawParameters, SentParameters } from '../../requests/raw-parameters.ts'
 import type { Logger } from '../../runtime/log.ts'
 import { errorHandler } from './answer.ts'
 import { queryParameters, readParameters, registerBodies } from './body.ts'
 import { clientSignal } from './client-signal.ts'
-import { sendExport } from './export-answer.ts'
 import { idempotencyKeyOf, OPERATION_ID_LENGTH_MAX } from './idempotency-key.ts'
 import { answerImport } from './import-answer.ts'
 
@@ -112,4 +119,32 @@ async function answer(
 function refuseUnsignedBody({ url }: FastifyRequest, { by }: Actor, sent: SentParameters): void {
   if (by !== 'signature' || signedText(sent) === signedText(queryParameters(url))) return
   throw new NotLoggedInError('No user is logged in: the signature does not cover the body')
+}
+
+/** Throws `ApiError` or errors of the store until the first byte is sent. */
+async function sendExport(
+  { batch }: Pick<EntityApi, 'batch'>,
+  called: Pick<EntityCall, 'definition' | 'action' | 'caller'>,
+  raw: RawParameters,
+  reply: FastifyReply,
+  signal: AbortSignal,
+): Promise<FastifyReply> {
+  const request = { ...exportRequestOf(raw, await contextOf(batch, called)), signal }
+  const done = { ...called, filter: request.filter, rows: null }
+  await recordRead(batch.stores, called.caller, done)
+  const { catalog } = batch.stores
+  const patience = { ...catalog.patience, signal }
+  const pages = exportRows(repeatingReads(catalog, patience, isAway), request)
+  // Errors of the store must be known before the first byte is sent.
+  const first = await pages.next()
+  const rest = async function* () {
+    try {
+      if (first.done !== true) yield first.value
+      yield* pages
+    } finally {
+      await pages.return(undefined)
+    }
+  }
+  reply.headers(exportHeaders(raw, request))
+  return reply.send(Readable.from(rest(), { objectMode: false }))
 }

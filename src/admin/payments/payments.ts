@@ -29,16 +29,14 @@ export interface ChargesOptions {
   readonly settings: CurrentSettings
   readonly log: Pick<Logger, 'warn'>
   readonly lookup: CustomerLookup
-  /** Address of a server that stands in for the API of Stripe, in tests. */
-  readonly stripeAddress?: string | undefined
 }
 
 /** The parts for charges. */
 export function createCharges(options: ChargesOptions): ChargeDeps {
-  const { catalog, clock, config, settings, log, lookup, stripeAddress } = options
+  const { catalog, clock, config, settings, log, lookup } = options
   const sealer = sealerOf(config)
   const sandboxStore = createSandboxStore(catalog)
-  const gateways = createGateways({ settings, sealer, sandboxStore, stripeAddress })
+  const gateways = createGateways({ settings, sealer, sandboxStore })
   const { currencyCode } = config.rating
   const books = createPaymentBooks(catalog, currencyCode)
   const money = moneyFormat(currencyCode)

@@ -5,12 +5,12 @@ import {
   TokenizeError,
   type TokenizeResult,
 } from '../../billing/cards/tokenize.ts'
-import { GATEWAY_TYPES } from '../../external/payment/create.ts'
 import {
   ForgedReturnError,
   GatewayRefusedError,
   GatewayUnansweredError,
 } from '../../external/payment/gateway.ts'
+import { GATEWAYS } from '../../external/payment/gateways.ts'
 import { cardPage, messagePage } from '../../external/payment/sandbox/page.ts'
 import type { SandboxGateway } from '../../external/payment/sandbox/sandbox.ts'
 import { RequestError } from '../../requests/errors.ts'
@@ -60,10 +60,14 @@ function addList(routes: FastifyInstance, { gateways }: Payments): void {
     config: { access: PAYMENT_ENDPOINTS.list.access, readsByGet: true },
     async handler() {
       const enabled = await gateways.list()
-      const details = GATEWAY_TYPES.map(({ name, about, params }) => {
+      const details = [...GATEWAYS].map(([name, { about, schema }]) => {
         const instances = enabled.filter((each) => each.name === name)
         const names = instances.map(({ instanceName }) => instanceName)
         const isEnabled = names.length > 0
+        const fields = Object.entries(schema.properties)
+        // Empty for a secret or a value without default.
+        const standard = fields.map(([field, { default: value = '' }]) => [field, value])
+        const params = Object.fromEntries(standard)
         return { name, about, supported: true, enabled: isEnabled, instances: names, params }
       })
       return { status: 1, desc: 'success', details }

@@ -1,28 +1,38 @@
 /** Table of setting categories: what may be stored, who may read it, and what is hidden. */
+
+import { isDeepStrictEqual } from 'node:util'
 import { Type } from '@sinclair/typebox'
-import { Value } from '@sinclair/typebox/value'
 import { NOT_DELETED } from '../../catalog/revisions/validity.ts'
 import { BillsSchema } from '../../catalog/settings/bill-settings.ts'
 import { BillrunSchema } from '../../catalog/settings/billrun-settings.ts'
+import { mergeCustomers, redactCustomers } from '../../catalog/settings/customer-secrets.ts'
+import { checkCustomerSettings, partsOf, urlsIn } from '../../catalog/settings/customer-settings.ts'
+import { checkEventSettings } from '../../catalog/settings/event-settings.ts'
 import {
   InvoicesSchema,
   type StoredInvoiceSettings,
 } from '../../catalog/settings/invoice-settings.ts'
 import { LinesSchema } from '../../catalog/settings/line-settings.ts'
+import {
+  mergeNotifications,
+  receiverUrlsIn,
+  redactNotifications,
+} from '../../catalog/settings/notification-settings.ts'
 import { PaymentsSchema } from '../../catalog/settings/payment-settings.ts'
 import { PermissionsSchema } from '../../catalog/settings/permission-settings.ts'
+import type { Sealer } from '../../catalog/settings/sealing.ts'
 import { sealerOf } from '../../catalog/settings/secret-keys.ts'
 import { SECURITY, SecuritySchema } from '../../catalog/settings/security-settings.ts'
-import { checkAgainstSchema } from '../../catalog/settings/settings-schema.ts'
+import { checkAgainstSchema, flag, object } from '../../catalog/settings/settings-schema.ts'
 import { storedDefaultTax, taxationOf } from '../../catalog/settings/taxation-settings.ts'
 import type { Config } from '../../config/schema.ts'
 import { isEmail } from '../../domain/email.ts'
 import { FieldError, isObject } from '../../domain/fields.ts'
+import { createAddressPolicy } from '../../external/address-policy.ts'
 import type { Categories, Category, FixedCategory, VerifyContext } from './category.ts'
-import { customerCategory } from './customer-category.ts'
-import { eventsCategory } from './events-category.ts'
 import { fieldCategories } from './field-categories.ts'
 import { fileTypesCategory, PEERS } from './list-categories.ts'
+import { refuseNewAddresses } from './outgoing-addresses.ts'
 import { secretCategories } from './secret-categories.ts'
 
 /** `more`: categories whose secrets need keys of the installation. */
@@ -55,28 +65,22 @@ export function createCategories(config: Config, more: readonly Category[] = [])
   }
 }
 
-export const PlaysSchema = Type.Object(
-  {
-    plays: Type.Optional(
-      Type.Array(
-        Type.Object(
-          {
-            name: Type.String({
-              pattern: '^[\\w-]{1,64}$',
-              description: '1 to 64 letters, digits, _ and -',
-            }),
-            label: Type.Optional(Type.String({ maxLength: 200, description: 'a text' })),
-            enabled: Type.Optional(Type.Boolean({ description: 'true or false' })),
-            default: Type.Optional(Type.Boolean({ description: 'true or false' })),
-          },
-          { additionalProperties: false, description: 'an object with a name' },
-        ),
-        { maxItems: 1000, description: 'a list' },
-      ),
+export const PlaysSchema = object('an object of plays', {
+  plays: Type.Optional(
+    Type.Array(
+      object('an object with a name', {
+        name: Type.String({
+          pattern: '^[\\w-]{1,64}$',
+          description: '1 to 64 letters, digits, _ and -',
+        }),
+        label: Type.Optional(Type.String({ maxLength: 200, description: 'a text' })),
+        enabled: flag,
+        default: flag,
+      }),
+      { maxItems: 1000, description: 'a list' },
     ),
-  },
-  { additionalProperties: false, description: 'an object of plays' },
-)
+  ),
+})
 
 const PAYMENTS: Category = {
   name: 'payments',
@@ -188,11 +192,7 @@ const SECURITY_CATEGORY: Category = {
   check(value) {
     if (!isObject(value)) throw new FieldError('security', 'must be an object')
     // Missing settings have defaults.
-    checkAgainstSchema(
-      SecuritySchema,
-      Value.Default(SecuritySchema, structuredClone(value)),
-      'security',
-    )
+    checkAgainstSchema(SecuritySchema, value, 'security')
   },
   effective: (stored) => SECURITY.read(stored),
 }
@@ -248,5 +248,50 @@ function fixedCategories({ rating }: Pick<Config, 'rating'>): Record<string, Fix
       value: rating.timeZone,
       instead: `${instead('rating.timeZone')}, and start them again: all counters restart with it`,
     },
+  }
+}
+
+/** Category `events`: rules that make events, and the receivers of notifications. */
+function eventsCategory(sealer: Sealer, privateRanges: readonly string[]): Category {
+  const policy = createAddressPolicy(privateRanges)
+  return {
+    name: 'events',
+    about:
+      'Rules that make events: of balances (`balance`), money (`money`) and usage patterns ' +
+      '(`fraud`); to whom the events are sent (`settings`; docs/EVENTS.md).',
+    readRole: 'read',
+    check: checkEventSettings,
+    // Each connection is checked again. Rules for receivers that do not exist yet may be stored.
+    verify: (value, stored) =>
+      refuseNewAddresses(receiverUrlsIn(value), receiverUrlsIn(stored), policy, true),
+    view: redactNotifications,
+    merge: (value, stored) => mergeNotifications(stored, value, sealer),
+  }
+}
+
+/** `fields`: the category as far as it consists of configured fields. */
+function customerCategory(
+  fields: Category,
+  sealer: Sealer,
+  privateRanges: readonly string[],
+): Category {
+  const policy = createAddressPolicy(privateRanges)
+  return {
+    ...fields,
+    about:
+      `${fields.about} Customers in another system: \`subscriber.type\`, \`account.type\`, ` +
+      'addresses, authentication and caches (docs/EXTERNAL.md).',
+    check(value, stored) {
+      const now = partsOf(value)
+      const before = partsOf(stored)
+      fields.check(now.others, before.others)
+      // A value that others stored does not prevent changes of fields.
+      if (!isDeepStrictEqual(now.own, before.own)) checkCustomerSettings(now.own)
+    },
+    verify: (value, stored) =>
+      refuseNewAddresses(urlsIn(partsOf(value).own), urlsIn(partsOf(stored).own), policy),
+    view: redactCustomers,
+    merge: (value, stored) => mergeCustomers(stored, value, sealer),
+    effective: (stored) => fields.effective?.(redactCustomers(stored)),
   }
 }

@@ -2,7 +2,7 @@
 
 import type { GatewayChargeDocument } from '../../catalog/records/payment-documents.ts'
 import type { CurrentSettings } from '../../catalog/settings/current-settings.ts'
-import { CHARGE_SETTINGS } from '../../catalog/settings/gateway-settings.ts'
+import { PAYMENTS } from '../../catalog/settings/payment-settings.ts'
 import type { Sealer } from '../../catalog/settings/sealing.ts'
 import {
   GatewayRefusedError,
@@ -124,7 +124,7 @@ export async function applyOrNull(
   charge: GatewayChargeDocument,
   event: ChargeEvent,
 ): Promise<GatewayChargeDocument | null> {
-  const { retryDays } = await deps.settings.get(CHARGE_SETTINGS)
+  const { retry_days: retryDays } = await deps.settings.get(PAYMENTS)
   try {
     return await applyEvent(deps, charge, event, deps.clock.nowMs(), { retryDays })
   } catch (error) {

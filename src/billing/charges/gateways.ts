@@ -2,23 +2,23 @@
 import type { CurrentSettings } from '../../catalog/settings/current-settings.ts'
 import { PAYMENT_GATEWAYS, type StoredGateway } from '../../catalog/settings/gateway-settings.ts'
 import type { Sealer } from '../../catalog/settings/sealing.ts'
-import {
-  createGateway,
-  type GatewayDeps,
-  type GatewaySettings,
-} from '../../external/payment/create.ts'
 import type { PaymentGateway } from '../../external/payment/gateway.ts'
+import type { GatewayDeps, GatewayParams, GatewayType } from '../../external/payment/gateways.ts'
+
+type Opener = Pick<Sealer, 'open'>
 
 export interface Gateways {
   /** Null if there is no such enabled instance, or its secrets cannot be opened. */
   get(name: string): Promise<PaymentGateway | null>
   /** The enabled instances. */
   list(): Promise<readonly StoredGateway[]>
+  /** Name of an enabled instance that moves real money; null if none does. */
+  live(): Promise<string | null>
 }
 
 export interface GatewaysOptions extends GatewayDeps {
   readonly settings: CurrentSettings
-  readonly sealer: Pick<Sealer, 'open'>
+  readonly sealer: Opener
 }
 
 export function createGateways({ settings, sealer, ...deps }: GatewaysOptions): Gateways {
@@ -27,40 +27,32 @@ export function createGateways({ settings, sealer, ...deps }: GatewaysOptions): 
   const list = () => settings.get(PAYMENT_GATEWAYS)
   return {
     list,
+    async live() {
+      const isLive = (each: StoredGateway) => each.type.isLive(openedParams(each, sealer))
+      return (await list()).find(isLive)?.instanceName ?? null
+    },
     async get(name) {
       const found = (await list()).find(({ instanceName }) => instanceName === name)
       if (found === undefined) return null
       const known = made.get(found)
       if (known !== undefined) return known
-      const opened = settingsOf(found, sealer)
-      const gateway = opened === null ? null : createGateway(opened, deps)
+      const { type, instanceName } = found
+      const params = openedParams(found, sealer)
+      const gateway = isComplete(type, params) ? type.create(instanceName, params, deps) : null
       made.set(found, gateway)
       return gateway
     },
   }
 }
 
-const SECOND_MS = 1000
-const MINUTE_MS = 60 * SECOND_MS
-const DEFAULTS = { pendingMinutes: 10, slowSeconds: 60, timeoutSeconds: 20 }
+/** Parameters with opened secrets; null in place of one that cannot be opened. */
+function openedParams({ type, params }: StoredGateway, { open }: Opener): GatewayParams {
+  const secrets = type.secrets.filter((name) => params[name] !== undefined)
+  const opened = secrets.map((name) => [name, open(String(params[name]))])
+  return { ...params, ...Object.fromEntries(opened) }
+}
 
-/** Null if a secret cannot be opened. */
-function settingsOf(
-  { name, instanceName, params }: StoredGateway,
-  { open }: Pick<Sealer, 'open'>,
-): GatewaySettings | null {
-  const seconds = (value: unknown, standard: number) => Number(value ?? standard) * SECOND_MS
-  const timeoutMs = seconds(params['timeout_seconds'], DEFAULTS.timeoutSeconds)
-  const secret = (key: string) => (params[key] === undefined ? '' : open(String(params[key])))
-  if (name === 'sandbox') {
-    const key = secret('secret')
-    if (key === null || key === '') return null
-    const pendingMs = Number(params['pending_minutes'] ?? DEFAULTS.pendingMinutes) * MINUTE_MS
-    const slowMs = seconds(params['slow_seconds'], DEFAULTS.slowSeconds)
-    return { type: name, name: instanceName, secret: key, pendingMs, slowMs, timeoutMs }
-  }
-  const [apiKey, webhookSecret] = [secret('api_key'), secret('webhook_secret')]
-  if (apiKey === null || webhookSecret === null) return null
-  const currency = String(params['currency'])
-  return { type: name, name: instanceName, apiKey, webhookSecret, currency, timeoutMs }
+/** True if all secrets could be opened, and no generated one is missing. */
+function isComplete({ secrets, generated }: GatewayType, params: GatewayParams): boolean {
+  return secrets.every((name) => params[name] !== null) && generated.every((name) => params[name])
 }

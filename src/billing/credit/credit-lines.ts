@@ -1,5 +1,5 @@
 /** The lines of a credit: its amount, its installments, its taxes and cycles. Pure. */
-import type { Decimal } from 'decimal.js'
+import { Decimal } from 'decimal.js'
 import type { CreditLineDocument, CreditPricing } from '../../catalog/records/credit-line.ts'
 import { pricingFields } from '../../catalog/records/line-document.ts'
 import type { RateRevision } from '../../domain/catalogue.ts'
@@ -8,10 +8,54 @@ import { MICROS_PER_UNIT } from '../../domain/money.ts'
 import type { TaxRule } from '../../domain/tax.ts'
 import { Exact, finalChargeOf } from '../../rating/line-tax.ts'
 import { chooseTaxes, type TaxContext } from '../../rating/price.ts'
-import { type BillingCalendar, isInvoiceKey, lineKey } from '../cycle-key.ts'
+import {
+  type BillingCalendar,
+  isInvoiceKey,
+  keyAfter,
+  keyAt,
+  keyStartMs,
+  lineKey,
+} from '../cycle-key.ts'
 import { adjustedTaxes, type TaxedLines } from './adjusted-taxes.ts'
 import { CreditProcessError, CreditRefusal, type CreditRequest } from './credit-request.ts'
-import { type InstallmentTime, installmentTimes, splitAmount } from './installments.ts'
+
+const SECOND_MS = 1000
+
+/**
+ * Parts of an amount in whole units of the currency with `digits` decimals, equal except for the
+ * last, which has the remainder. Their sum is the amount.
+ */
+export function splitAmount(total: Decimal, parts: number, digits: number): Decimal[] {
+  const part = total.div(parts).toDecimalPlaces(digits, Decimal.ROUND_DOWN)
+  const last = total.minus(part.times(parts - 1))
+  return [...Array.from({ length: parts - 1 }, () => part), last]
+}
+
+/** The time of an installment, and the cycle that was requested for it. */
+interface InstallmentTime {
+  readonly atMs: number
+  readonly key: string | null
+}
+
+/**
+ * The first installment has the time of the credit, each later one is a second after the start of
+ * the next cycle. `firstKey`: the requested cycle of the first one; null for the cycle of its time.
+ */
+export function installmentTimes(
+  creditMs: number,
+  parts: number,
+  firstKey: string | null,
+  calendar: BillingCalendar,
+): InstallmentTime[] {
+  const first = firstKey ?? keyAt(creditMs, calendar)
+  return Array.from({ length: parts }, (_, index) => {
+    const key = keyAfter(first, index)
+    return {
+      atMs: index === 0 ? creditMs : keyStartMs(key, calendar) + SECOND_MS,
+      key: firstKey === null ? null : key,
+    }
+  })
+}
 
 /** A usage in 10^-unitDigits of the unit of its rate. */
 export interface PricedUsage {

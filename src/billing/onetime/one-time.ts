@@ -5,7 +5,7 @@ import type { Catalog } from '../../catalog/connection.ts'
 import type { CreditLineDocument } from '../../catalog/records/credit-line.ts'
 import { Exact, storedAmount } from '../../catalog/records/exact-amount.ts'
 import type { InvoiceDocument } from '../../catalog/records/invoice-document.ts'
-import { billrunSettingsOf } from '../../catalog/settings/billrun-settings.ts'
+import { BILLRUN } from '../../catalog/settings/billrun-settings.ts'
 import { readCategory } from '../../catalog/settings/stored-config.ts'
 import type { OutboxDocument } from '../../catalog/transactions/outbox-document.ts'
 import type { Config } from '../../config/schema.ts'
@@ -89,7 +89,7 @@ export async function storeOneTime(
   const { value } = await readCategory(catalog, 'billrun')
   const now = new Date(nowMs)
   const zone = deps.config.rating.timeZone
-  const usual = dueDatesOf(noted, now, billrunSettingsOf(value), zone)
+  const usual = dueDatesOf(noted, now, BILLRUN.read(value), zone)
   // In the past when it is charged.
   const dates = order.isCharged ? { ...usual, notBefore: new Date(nowMs - 1) } : usual
   const stored = {

@@ -1,12 +1,14 @@
 /** Payments, deposits and cancellations in one transaction each. */
+
+import { exactAmount, storedAmount } from '../../catalog/records/exact-amount.ts'
 import type { Fields } from '../../domain/fields.ts'
-import { amountFrom, rounded, sumOf } from '../amount.ts'
+import { amountFrom, rounded, sumOf, ZERO } from '../amount.ts'
 import type { AccountBooks } from '../books/account-books.ts'
-import type { Bill, BillRef } from '../books/bill.ts'
+import { type Bill, type BillRef, isActive, isUnusedDeposit } from '../books/bill.ts'
+import { useDepositPosting } from '../books/journal.ts'
 import { type BooksWriter, loadBooks, saveBooks } from '../books/store-books.ts'
 import { BillingError } from '../errors.ts'
 import { nextTxids } from '../numbers.ts'
-import { isDeposit, useDeposit } from './deposits.ts'
 import { isNothing, type PaymentOrder, textOf, userFieldsOf } from './payment-order.ts'
 import { recordPayment } from './record.ts'
 import { amountOfPayment, canBeTakenBack, takeBack } from './take-back.ts'
@@ -179,4 +181,23 @@ function groupBy<T>(items: readonly T[], keyOf: (item: T) => number): Map<number
     groups.set(key, group)
   }
   return groups
+}
+
+export function isDeposit(bill: Bill | undefined): bill is Bill {
+  return bill !== undefined && bill.fields.deposit === true && isActive(bill)
+}
+
+/** False if it was used before. */
+export function useDeposit(books: AccountBooks, bill: Bill, urt: Date): boolean {
+  if (!isUnusedDeposit(bill)) return false
+  const amount = exactAmount(bill.fields.deposit_amount)
+  books.post(useDepositPosting(bill, amount, books.now))
+  bill.fields.deposit_amount = storedAmount(ZERO)
+  bill.fields.unfreeze_date = books.now
+  bill.fields.urt = urt
+  bill.amount = amount
+  bill.due = amount.negated()
+  books.touch(bill)
+  books.cover()
+  return true
 }

@@ -6,6 +6,8 @@ import type { AccountBooks } from '../books/account-books.ts'
 import {
   type Bill,
   type BillFields,
+  isActive,
+  isDebt,
   isUnconfirmed,
   isUnusedDeposit,
   newBill,
@@ -16,7 +18,6 @@ import { moneyFormat } from '../currency.ts'
 import { BillingError } from '../errors.ts'
 import { linkWished } from './link-wishes.ts'
 import type { PaymentOrder } from './payment-order.ts'
-import { coverBeforePending } from './switch-links.ts'
 
 /** Records a payment and covers bills by it. Throws `BillingError`. */
 export function recordPayment(books: AccountBooks, order: PaymentOrder, txid: string): Bill {
@@ -66,4 +67,23 @@ function refuseWrittenOffRest({ aid, currencyCode }: AccountBooks, bill: Bill): 
     `Method write_off: amount ${money(bill.amount)} is bigger than the open ${what} ` +
       `of account ${aid}`,
   )
+}
+
+/**
+ * Covers debts by a payment, oldest first, also those that unconfirmed payments have reserved;
+ * these reserve what is left.
+ */
+function coverBeforePending(books: AccountBooks, payment: Bill): void {
+  const waiting = waitingPayments(books)
+  for (const bill of waiting) books.unlink(bill)
+  books.cover(books.openDebts(), [payment])
+  for (const bill of waiting) books.cover(books.openDebts(), [bill])
+}
+
+/** Unconfirmed payments that have reserved something, oldest first. */
+function waitingPayments(books: AccountBooks): Bill[] {
+  return [...books.bills()]
+    .filter((bill) => !isDebt(bill) && isActive(bill) && isUnconfirmed(bill))
+    .filter(({ links }) => links.length > 0)
+    .sort((one, other) => one.fields.urt.getTime() - other.fields.urt.getTime())
 }

@@ -7,7 +7,7 @@ import { CatalogUnavailableError, EntityConflictError } from '../../catalog/erro
 import { repeated } from '../../catalog/patience.ts'
 import type { InvoiceDocument } from '../../catalog/records/invoice-document.ts'
 import { repeatingReads } from '../../catalog/repeating-reads.ts'
-import { type BillrunSettings, billrunSettingsOf } from '../../catalog/settings/billrun-settings.ts'
+import { BILLRUN, type BillrunSettings } from '../../catalog/settings/billrun-settings.ts'
 import { readCategory } from '../../catalog/settings/stored-config.ts'
 import type { OutboxDocument } from '../../catalog/transactions/outbox-document.ts'
 import type { Config } from '../../config/schema.ts'
@@ -86,11 +86,11 @@ export async function confirmInvoices(
   const catalog = repeatingReads(deps.catalog)
   const { value } = await readCategory(catalog, 'billrun')
   const parked = await readParked({ catalog }, { run: cycle.id, state: 'parked' })
-  const settings = billrunSettingsOf(value)
+  const settings = BILLRUN.read(value)
   const run = await readRun({ ...deps, catalog }, cycle.id)
   const batches = new Batches(deps, {
     settings,
-    generatePdf: generatePdf ?? run?.generate_pdf ?? settings.generatePdf,
+    generatePdf: generatePdf ?? run?.generate_pdf ?? settings.generate_pdf,
     parked: new Set(parked.map(({ aid }) => aid)),
     cycle,
     actor,

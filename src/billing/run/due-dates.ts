@@ -23,7 +23,7 @@ export interface DueDates {
 export function dueDatesOf(
   invoice: Invoice,
   confirmed: Date,
-  { dueDate: rules, dueDateInterval, notBefore: notBeforeRules }: BillrunSettings,
+  { due_date: rules, due_date_interval: interval, not_before: notBeforeRules }: BillrunSettings,
   zone: string,
 ): DueDates {
   const at = (anchor: DateAnchor): Date => (anchor === 'confirm_date' ? confirmed : invoice[anchor])
@@ -31,7 +31,7 @@ export function dueDatesOf(
     const rule = list.find((each) => isMet(each, invoice))
     return rule === undefined ? null : later(at(rule.anchor_field), rule.relative_time, zone)
   }
-  const dueDate = first(rules) ?? later(invoice.invoice_date, dueDateInterval, zone)
+  const dueDate = first(rules) ?? later(invoice.invoice_date, interval, zone)
   return { dueDate, notBefore: first(notBeforeRules) ?? dueDate }
 }
 

@@ -1,6 +1,6 @@
 /** Computes the invoice that an account would get; nothing is stored. */
 import type { Catalog } from '../../catalog/connection.ts'
-import { billrunSettingsOf } from '../../catalog/settings/billrun-settings.ts'
+import { BILLRUN } from '../../catalog/settings/billrun-settings.ts'
 import { readCategory } from '../../catalog/settings/stored-config.ts'
 import type { Fields } from '../../domain/fields.ts'
 import type { AccountInvoice } from '../cycle/compute.ts'
@@ -67,7 +67,7 @@ export async function expectedSource(
     readCategory(catalog, 'invoices'),
     readCategory(catalog, 'billrun'),
   ])
-  const { dueDate } = dueDatesOf(invoice, invoice.creation_time, billrunSettingsOf(value), timeZone)
+  const { dueDate } = dueDatesOf(invoice, invoice.creation_time, BILLRUN.read(value), timeZone)
   const document = { ...invoice, invoice_id: NO_NUMBER, due_date: dueDate }
   const all = new SourceLines()
     .add(lines as unknown as readonly Fields[])

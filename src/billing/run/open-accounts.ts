@@ -1,7 +1,7 @@
 /** The source of accounts that the stored settings select. */
 import type { Catalog } from '../../catalog/connection.ts'
 import { keepCustomers } from '../../catalog/feed/kept-customers.ts'
-import { billrunSettingsOf } from '../../catalog/settings/billrun-settings.ts'
+import { BILLRUN } from '../../catalog/settings/billrun-settings.ts'
 import { customFieldsOf } from '../../catalog/settings/customer-fields.ts'
 import {
   type BillableSettings,
@@ -66,7 +66,7 @@ export function createAccounts(catalog: Catalog, config: AccountsConfig, clock: 
         size: billable?.size ?? 1,
         dateFormat: billable?.singleDayCycleFormat ?? '',
         context,
-        withNextCycle: billrunSettingsOf(billrun).billableNextCycle,
+        withNextCycle: BILLRUN.read(billrun).upfront.billable_next_cycle,
         ...(fillsFromBillable && { onAnswer: keep(account.ttlMs) }),
       })
     },

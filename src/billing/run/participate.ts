@@ -252,7 +252,7 @@ class Participant {
   async #pauseIfFailing({ _id, counts, continued }: CycleRunDocument): Promise<boolean> {
     const failed = counts.failed - continued.failed
     const accounts = counts.accounts - continued.accounts
-    const percent = this.#data?.billrun.failedPercentMax ?? 100
+    const percent = this.#data?.billrun.max_failed_percent ?? 100
     if (failed < FAILED_MIN || failed * 100 <= accounts * percent) return false
     const reason = `${failed} of ${accounts} accounts failed, more than ${percent} %`
     await pauseRun(this.#deps, _id, reason)

@@ -2,7 +2,7 @@
 import type { Collection } from '../../catalog/collections.ts'
 import type { Catalog } from '../../catalog/connection.ts'
 import { readTaxContext } from '../../catalog/feed/stored-taxes.ts'
-import { type BillrunSettings, billrunSettingsOf } from '../../catalog/settings/billrun-settings.ts'
+import { BILLRUN, type BillrunSettings } from '../../catalog/settings/billrun-settings.ts'
 import { readCategory } from '../../catalog/settings/stored-config.ts'
 import type { Config } from '../../config/schema.ts'
 import { FieldError, type Fields, isObject } from '../../domain/fields.ts'
@@ -30,7 +30,7 @@ export async function readRunData(catalog: Catalog, config: RunConfig): Promise<
     readSeller(catalog),
     readCategory(catalog, 'billrun'),
   ])
-  const billrun = billrunSettingsOf(value)
+  const billrun = BILLRUN.read(value)
   return {
     catalogue: { plans, services, discounts, charges, taxation },
     settings: settingsOf(billrun, config),
@@ -68,17 +68,16 @@ export function settingsOf(
   billrun: BillrunSettings,
   { rating, billing }: Pick<RunConfig, 'rating' | 'billing'>,
 ): CycleSettings {
-  const { calendarMonthFractions, chargeIncludedServices, reconcileRequiresPreviousRun } = billrun
-  const { fullFraction, billableNextCycle, correctTax, generateZeroRefunds } = billrun
+  const { upfront, flats } = billrun
   return {
     currencyCode: rating.currencyCode,
-    calendarMonthFractions,
-    chargeIncludedServices,
-    reconcileRequiresPreviousRun,
-    fullFraction,
-    billableNextCycle,
-    correctTax,
-    generateZeroRefunds,
+    calendarMonthFractions: billrun.calendar_month_fractions,
+    chargeIncludedServices: billrun.charge_included_services,
+    reconcileRequiresPreviousRun: upfront.reconcile_requires_previous_billrun,
+    fullFraction: upfront.full_fraction,
+    billableNextCycle: upfront.billable_next_cycle,
+    correctTax: upfront.correct_tax,
+    generateZeroRefunds: flats.generate_zero_refunds,
     preponeOnTermination: billing.preponeOnTermination,
   }
 }

@@ -244,7 +244,7 @@ async function accountsWith(
   return found
 }
 
-/** As MongoDB evaluates the conditions of `PaymentSettings.rejectionRequired`. */
+/** As MongoDB evaluates the conditions of `collection.rejection_required`. */
 function meets(account: Fields, filter: Readonly<Record<string, unknown>>): boolean {
   const conditions = filter['$and'] as readonly Readonly<Record<string, Fields>>[]
   return conditions.every((condition) =>

@@ -2,6 +2,7 @@
 import { type Static, type TSchema, Type } from '@sinclair/typebox'
 import { Value } from '@sinclair/typebox/value'
 import { FieldError } from '../../domain/fields.ts'
+import { oneOf } from '../settings/settings-schema.ts'
 
 /** Category of the stored configuration. */
 export const CLIENTS_CATEGORY = 'shared_secret'
@@ -19,7 +20,7 @@ const Roles = Type.Array(Type.String({ pattern: '^[a-z][a-z0-9_]{0,31}$' }), {
   maxItems: 32,
   uniqueItems: true,
 })
-const Grants = Type.Array(Type.Union(CLIENT_GRANTS.map((grant) => Type.Literal(grant))), {
+const Grants = Type.Array(oneOf(...CLIENT_GRANTS), {
   minItems: 1,
   uniqueItems: true,
 })

@@ -1,7 +1,6 @@
 /** Schemas of directories (LDAP) and identity providers (SAML) in the category `auth`. */
 import { type Static, Type } from '@sinclair/typebox'
-
-const closed = { additionalProperties: false } as const
+import { closed, oneOf } from './settings-schema.ts'
 
 const text = (maxLength = 1024) => Type.String({ minLength: 1, maxLength })
 
@@ -12,15 +11,7 @@ const nameFields = {
   label: Type.Optional(text(100)),
 }
 
-const Roles = Type.Array(
-  Type.Union([
-    Type.Literal('read'),
-    Type.Literal('write'),
-    Type.Literal('admin'),
-    Type.Literal('reports'),
-  ]),
-  { uniqueItems: true },
-)
+const Roles = Type.Array(oneOf('read', 'write', 'admin', 'reports'), { uniqueItems: true })
 
 /** Users with the value get the roles. A list, because a DN is not a valid field name. */
 const RoleMap = Type.Array(Type.Object({ value: text(), roles: Roles }, closed), {

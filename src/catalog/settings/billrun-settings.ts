@@ -1,10 +1,7 @@
 /** Category `billrun` of the stored configuration: the billing cycle. */
 import { type Static, Type } from '@sinclair/typebox'
-import { Value } from '@sinclair/typebox/value'
 import type { StoredSetting } from './current-settings.ts'
-
-const closed = { additionalProperties: false } as const
-const flag = Type.Optional(Type.Boolean({ description: 'true or false' }))
+import { flagOr, object, oneOf, part, storedOrDefaults } from './settings-schema.ts'
 
 /** `+14 days`, `+1 month`. */
 const RELATIVE = /^\+(\d{1,3}) (day|week|month)s?$/
@@ -15,67 +12,56 @@ const relative = Type.String({
 
 const OPERATORS = ['eq', 'ne', 'in', 'nin', 'gt', 'gte', 'lt', 'lte', 'exists'] as const
 
-const Condition = Type.Object(
-  {
-    field: Type.String({ minLength: 1, maxLength: 100, description: 'a path of the invoice' }),
-    op: Type.Union(OPERATORS.map((name) => Type.Literal(name))),
-    value: Type.Unknown(),
-  },
-  { ...closed, description: 'an object with field, op and value' },
-)
+const Condition = object('an object with field, op and value', {
+  field: Type.String({ minLength: 1, maxLength: 100, description: 'a path of the invoice' }),
+  op: oneOf(...OPERATORS),
+  value: Type.Unknown(),
+})
 
 const ANCHORS = ['invoice_date', 'end_date', 'confirm_date'] as const
 
-const DateRule = Type.Object(
-  {
-    anchor_field: Type.Union(ANCHORS.map((name) => Type.Literal(name))),
-    relative_time: relative,
-    conditions: Type.Optional(Type.Array(Condition, { maxItems: 20, description: 'a list' })),
-    invoice_type: Type.Optional(
-      Type.Array(Type.String({ maxLength: 40, description: 'a text' }), {
-        maxItems: 10,
-        description: 'a list',
-      }),
-    ),
-  },
-  { ...closed, description: 'an object with anchor_field and relative_time' },
-)
+const DateRule = object('an object with anchor_field and relative_time', {
+  anchor_field: oneOf(...ANCHORS),
+  relative_time: relative,
+  conditions: Type.Optional(Type.Array(Condition, { maxItems: 20, description: 'a list' })),
+  invoice_type: Type.Optional(
+    Type.Array(Type.String({ maxLength: 40, description: 'a text' }), {
+      maxItems: 10,
+      description: 'a list',
+    }),
+  ),
+})
 
-const rules = Type.Optional(Type.Array(DateRule, { maxItems: 50, description: 'a list' }))
+const rules = Type.Array(DateRule, { maxItems: 50, default: [], description: 'a list' })
 
-export const BillrunSchema = Type.Object(
-  {
-    multi_day_cycle: flag,
-    max_failed_percent: Type.Optional(
-      Type.Number({ minimum: 0, maximum: 100, description: 'a number from 0 to 100' }),
-    ),
-    generate_pdf: flag,
-    due_date: rules,
-    due_date_interval: Type.Optional(relative),
-    not_before: rules,
-    calendar_month_fractions: flag,
-    charge_included_services: flag,
-    upfront: Type.Optional(
-      Type.Object(
-        {
-          reconcile_requires_previous_billrun: flag,
-          full_fraction: flag,
-          billable_next_cycle: flag,
-          correct_tax: flag,
-        },
-        { ...closed, description: 'an object' },
-      ),
-    ),
-    flats: Type.Optional(
-      Type.Object(
-        { generate_zero_refunds: flag },
-        { ...closed, description: 'an object with generate_zero_refunds' },
-      ),
-    ),
-  },
-  { ...closed, description: 'an object' },
-)
+export const BillrunSchema = object('an object', {
+  /** Accounts have their own `invoicing_day`. */
+  multi_day_cycle: flagOr(false),
+  /** Share of failed accounts at which a run is paused. */
+  max_failed_percent: Type.Number({
+    minimum: 0,
+    maximum: 100,
+    default: 1,
+    description: 'a number from 0 to 100',
+  }),
+  generate_pdf: flagOr(false),
+  due_date: rules,
+  due_date_interval: { ...relative, default: '+14 days' },
+  not_before: rules,
+  calendar_month_fractions: flagOr(false),
+  charge_included_services: flagOr(true),
+  upfront: part('an object', {
+    reconcile_requires_previous_billrun: flagOr(false),
+    full_fraction: flagOr(false),
+    /** Charges paid ahead follow revisions that begin in the next cycle. */
+    billable_next_cycle: flagOr(false),
+    /** Charges paid ahead get the taxes at the end of their supply. */
+    correct_tax: flagOr(false),
+  }),
+  flats: part('an object with generate_zero_refunds', { generate_zero_refunds: flagOr(false) }),
+})
 
+export type BillrunSettings = Static<typeof BillrunSchema>
 export type DateAnchor = (typeof ANCHORS)[number]
 export type BillrunDateRule = Static<typeof DateRule>
 export type BillrunCondition = Static<typeof Condition>
@@ -86,49 +72,10 @@ export interface RelativeTime {
   readonly unit: 'day' | 'week' | 'month'
 }
 
-export interface BillrunSettings {
-  /** Accounts have their own `invoicing_day`. */
-  readonly isMultiDay: boolean
-  /** Share of failed accounts at which a run is paused. */
-  readonly failedPercentMax: number
-  readonly generatePdf: boolean
-  readonly dueDate: readonly BillrunDateRule[]
-  readonly dueDateInterval: string
-  readonly notBefore: readonly BillrunDateRule[]
-  readonly calendarMonthFractions: boolean
-  readonly chargeIncludedServices: boolean
-  readonly reconcileRequiresPreviousRun: boolean
-  readonly fullFraction: boolean
-  /** Charges paid ahead follow revisions that begin in the next cycle. */
-  readonly billableNextCycle: boolean
-  /** Charges paid ahead get the taxes at the end of their supply. */
-  readonly correctTax: boolean
-  readonly generateZeroRefunds: boolean
-}
-
-/** The settings; defaults if the stored value is invalid. */
-export function billrunSettingsOf(value: unknown): BillrunSettings {
-  const stored: Static<typeof BillrunSchema> = Value.Check(BillrunSchema, value) ? value : {}
-  return {
-    isMultiDay: stored.multi_day_cycle ?? false,
-    failedPercentMax: stored.max_failed_percent ?? 1,
-    generatePdf: stored.generate_pdf ?? false,
-    dueDate: stored.due_date ?? [],
-    dueDateInterval: stored.due_date_interval ?? '+14 days',
-    notBefore: stored.not_before ?? [],
-    calendarMonthFractions: stored.calendar_month_fractions ?? false,
-    chargeIncludedServices: stored.charge_included_services ?? true,
-    reconcileRequiresPreviousRun: stored.upfront?.reconcile_requires_previous_billrun ?? false,
-    fullFraction: stored.upfront?.full_fraction ?? false,
-    billableNextCycle: stored.upfront?.billable_next_cycle ?? false,
-    correctTax: stored.upfront?.correct_tax ?? false,
-    generateZeroRefunds: stored.flats?.generate_zero_refunds ?? false,
-  }
-}
-
+/** An invalid stored value is replaced by the defaults. */
 export const BILLRUN: StoredSetting<BillrunSettings> = {
   category: 'billrun',
-  read: billrunSettingsOf,
+  read: (value) => storedOrDefaults(BillrunSchema, value),
 }
 
 /** Throws `RangeError` for a text that the schema refuses. */

@@ -9,45 +9,33 @@ import { Value } from '@sinclair/typebox/value'
 import { isDateFormat } from '../../domain/date-format.ts'
 import { FieldError, type Fields, isObject } from '../../domain/fields.ts'
 import type { Sealer } from './sealing.ts'
-import { checkAgainstSchema, webAddress } from './settings-schema.ts'
+import { checkAgainstSchema, flag, object, oneOf, webAddress, whole } from './settings-schema.ts'
 
-const closed = { additionalProperties: false } as const
 const optional = Type.Optional
-const flag = () => optional(Type.Boolean({ description: 'true or false' }))
-const whole = (minimum: number, maximum: number) =>
-  optional(
-    Type.Integer({ minimum, maximum, description: `an integer from ${minimum} to ${maximum}` }),
-  )
 const text = (maxLength = 1024) => Type.String({ minLength: 1, maxLength, description: 'a text' })
 /** An empty text counts as absent. */
 const emptyOrText = () => Type.String({ maxLength: 1024, description: 'a text' })
 /** Sealed values are longer than the secrets in them. */
 const secret = () => text(2048)
 
-const AuthenticationSchema = Type.Object(
-  {
-    type: Type.Union([Type.Literal('oauth2'), Type.Literal('basic'), Type.Literal('none')]),
-    access_token_url: optional(webAddress),
-    cache: flag(),
-    data: optional(
-      Type.Object(
-        {
-          grant_type: optional(
-            Type.Literal('client_credentials', { description: 'client_credentials' }),
-          ),
-          client_id: optional(text()),
-          client_secret: optional(secret()),
-          scope: optional(emptyOrText()),
-          audience: optional(emptyOrText()),
-          username: optional(emptyOrText()),
-          password: optional(secret()),
-        },
-        { ...closed, description: 'an object' },
+const AuthenticationSchema = object('an object of type, access_token_url, cache and data', {
+  type: oneOf('oauth2', 'basic', 'none'),
+  access_token_url: optional(webAddress),
+  cache: flag,
+  data: optional(
+    object('an object', {
+      grant_type: optional(
+        Type.Literal('client_credentials', { description: 'client_credentials' }),
       ),
-    ),
-  },
-  { ...closed, description: 'an object of type, access_token_url, cache and data' },
-)
+      client_id: optional(text()),
+      client_secret: optional(secret()),
+      scope: optional(emptyOrText()),
+      audience: optional(emptyOrText()),
+      username: optional(emptyOrText()),
+      password: optional(secret()),
+    }),
+  ),
+})
 
 const callFields = {
   authentication: optional(AuthenticationSchema),
@@ -64,38 +52,33 @@ const detailsFields = {
     }),
   ),
   external_url: optional(webAddress),
-  external_timeout_ms: whole(10, 60_000),
-  external_cache_enabled: flag(),
-  external_cache_ttl: whole(1, 86_400),
-  external_cache_stale: whole(0, 604_800),
+  external_timeout_ms: optional(whole(10, 60_000)),
+  external_cache_enabled: flag,
+  external_cache_ttl: optional(whole(1, 86_400)),
+  external_cache_stale: optional(whole(0, 604_800)),
 } satisfies TProperties
 
-const SubscriberFields = { ...detailsFields, external_batch_max: whole(1, 1000) }
+const SubscriberFields = { ...detailsFields, external_batch_max: optional(whole(1, 1000)) }
 
 const AccountFields = {
   ...detailsFields,
-  cache_gba_to_gsd: optional(
-    Type.Object({ enabled: flag() }, { ...closed, description: 'an object of enabled' }),
-  ),
+  cache_gba_to_gsd: optional(object('an object of enabled', { enabled: flag })),
 }
 
 const BillableFields = {
   ...callFields,
   url: optional(webAddress),
-  timeout_ms: whole(100, 3_600_000),
-  size: whole(1, 100_000),
+  timeout_ms: optional(whole(100, 3_600_000)),
+  size: optional(whole(1, 100_000)),
   encoding: optional(
     Type.Union([Type.Literal('json'), Type.Literal('form')], { description: 'json or form' }),
   ),
   single_day_cycle_format: optional(text(64)),
 } satisfies TProperties
 
-const section = <T extends TProperties>(fields: T) =>
-  Type.Object(fields, { ...closed, description: 'an object' })
-
-const SubscriberSection = section(SubscriberFields)
-const AccountSection = section(AccountFields)
-const BillableSection = section(BillableFields)
+const SubscriberSection = object('an object', SubscriberFields)
+const AccountSection = object('an object', AccountFields)
+const BillableSection = object('an object', BillableFields)
 
 /** The settings of this file in the category: keys of an object are its own settings. */
 const SECTIONS = {

@@ -30,23 +30,14 @@ import {
   NotificationSection,
   receiverFields,
 } from './notification-settings.ts'
-import { checkAgainstSchema } from './settings-schema.ts'
+import { checkAgainstSchema, flag, object, oneOf, whole } from './settings-schema.ts'
 
-const closed = { additionalProperties: false } as const
 const TEXT_LENGTH_MAX = 1000
 
 const text = (description = 'a text') =>
   Type.String({ minLength: 1, maxLength: TEXT_LENGTH_MAX, description })
-const flag = () => Type.Optional(Type.Boolean({ description: 'true or false' }))
 const list = <T extends TSchema>(of: T, description: string) =>
   Type.Array(of, { maxItems: 100, description })
-const oneOf = (...texts: readonly string[]) =>
-  Type.Union(
-    texts.map((each) => Type.Literal(each)),
-    { description: `one of ${texts.join(', ')}` },
-  )
-const whole = (minimum: number, maximum: number) =>
-  Type.Integer({ minimum, maximum, description: `an integer from ${minimum} to ${maximum}` })
 
 /** A number, or its text; a list of them is one text separated by commas. */
 const number = Type.Union([Type.Number(), Type.String({ pattern: '^-?\\d+(\\.\\d+)?$' })], {
@@ -55,167 +46,133 @@ const number = Type.Union([Type.Number(), Type.String({ pattern: '^-?\\d+(\\.\\d
 
 /** Common fields of events. */
 const named = {
-  active: flag(),
+  active: flag,
   event_code: text('a text that is not empty'),
   event_description: Type.Optional(Type.String({ maxLength: TEXT_LENGTH_MAX })),
   ...receiverFields,
   notify_by_email: Type.Optional(
-    Type.Object(
-      { notify: flag(), use_global_addresses: flag(), additional_addresses: emails },
-      { ...closed, description: 'an object' },
-    ),
+    object('an object', { notify: flag, use_global_addresses: flag, additional_addresses: emails }),
   ),
 }
 
 /** A path of a balance, which contains the name of a group. */
 const path = text('a path')
 
-const Condition = Type.Object(
-  {
-    type: oneOf(...CONDITION_TYPES),
-    value: Type.Optional(
-      Type.Union(
-        [
-          Type.String({ maxLength: TEXT_LENGTH_MAX }),
-          Type.Number(),
-          Type.Boolean(),
-          list(Type.Union([Type.String({ maxLength: TEXT_LENGTH_MAX }), Type.Number()]), 'a list'),
-        ],
-        { description: 'a text, a number, true or false, or a list of texts and numbers' },
-      ),
+const Condition = object('an object', {
+  type: oneOf(...CONDITION_TYPES),
+  value: Type.Optional(
+    Type.Union(
+      [
+        Type.String({ maxLength: TEXT_LENGTH_MAX }),
+        Type.Number(),
+        Type.Boolean(),
+        list(Type.Union([Type.String({ maxLength: TEXT_LENGTH_MAX }), Type.Number()]), 'a list'),
+      ],
+      { description: 'a text, a number, true or false, or a list of texts and numbers' },
     ),
-    unit: Type.Optional(Type.String({ maxLength: TEXT_LENGTH_MAX, description: 'a text' })),
-    usaget: Type.Optional(Type.String({ maxLength: TEXT_LENGTH_MAX, description: 'a text' })),
-    property_type: Type.Optional(text()),
-    which: Type.Optional(oneOf('before', 'after')),
-    all_groups: flag(),
-    /** Single path, as documented for the API; `paths` is the form stored by existing systems. */
-    path: Type.Optional(path),
-    paths: Type.Optional(
-      list(
-        Type.Object(
-          {
-            path,
-            total_path: Type.Optional(path),
-            entity_type: Type.Optional(text()),
-            which: Type.Optional(oneOf('before', 'after')),
-            related_entities: Type.Optional(
-              list(
-                Type.Object({ type: text(), key: text() }, { ...closed, description: 'an object' }),
-                'a list',
-              ),
-            ),
-          },
-          { ...closed, description: 'an object' },
+  ),
+  unit: Type.Optional(Type.String({ maxLength: TEXT_LENGTH_MAX, description: 'a text' })),
+  usaget: Type.Optional(Type.String({ maxLength: TEXT_LENGTH_MAX, description: 'a text' })),
+  property_type: Type.Optional(text()),
+  which: Type.Optional(oneOf('before', 'after')),
+  all_groups: flag,
+  /** Single path, as documented for the API; `paths` is the form stored by existing systems. */
+  path: Type.Optional(path),
+  paths: Type.Optional(
+    list(
+      object('an object', {
+        path,
+        total_path: Type.Optional(path),
+        entity_type: Type.Optional(text()),
+        which: Type.Optional(oneOf('before', 'after')),
+        related_entities: Type.Optional(
+          list(object('an object', { type: text(), key: text() }), 'a list'),
         ),
-        'a list of paths',
-      ),
+      }),
+      'a list of paths',
     ),
-  },
-  { ...closed, description: 'an object' },
-)
+  ),
+})
 
 const names = Type.Optional(list(text(), 'a list of names'))
 const aids = Type.Optional(list(whole(1, 2 ** 53 - 1), 'a list'))
 
 /** The subscribers that a rule is for. */
-const Filter = Type.Object(
-  { plan: names, service: names, aid: aids },
-  { ...closed, description: 'an object of plan, service and aid' },
-)
+const Filter = object('an object of plan, service and aid', {
+  plan: names,
+  service: names,
+  aid: aids,
+})
 
 /** The action of a rule on further usage. */
-const Action = Type.Object(
-  {
-    type: oneOf(...ACTION_TYPES),
-    policy: Type.Optional(text('the name of a policy')),
-    address: Type.Optional(text('an address')),
-    usaget: Type.Optional(
-      Type.Array(text('a usage type'), {
-        minItems: 1,
-        maxItems: 100,
-        description: 'a list of usage types, not empty',
-      }),
-    ),
-  },
-  { ...closed, description: 'an object of type, policy, address and usaget' },
-)
-
-const BalanceEvent = Type.Object(
-  {
-    ...named,
-    prepaid: flag(),
-    filter: Type.Optional(Filter),
-    conditions: Type.Array(Condition, {
+const Action = object('an object of type, policy, address and usaget', {
+  type: oneOf(...ACTION_TYPES),
+  policy: Type.Optional(text('the name of a policy')),
+  address: Type.Optional(text('an address')),
+  usaget: Type.Optional(
+    Type.Array(text('a usage type'), {
       minItems: 1,
       maxItems: 100,
-      description: 'a list of conditions, not empty',
+      description: 'a list of usage types, not empty',
     }),
-    action: Type.Optional(Action),
-  },
-  { ...closed, description: 'an object' },
-)
+  ),
+})
 
-const MoneyEvent = Type.Object(
-  {
-    ...named,
-    event_type: oneOf(...MONEY_EVENT_TYPES),
-    event_code: Type.Optional(text('a text that is not empty')),
-    filter: Type.Optional(
-      Type.Object({ aid: aids }, { ...closed, description: 'an object of aid' }),
-    ),
-  },
-  { ...closed, description: 'an object' },
-)
+const BalanceEvent = object('an object', {
+  ...named,
+  prepaid: flag,
+  filter: Type.Optional(Filter),
+  conditions: Type.Array(Condition, {
+    minItems: 1,
+    maxItems: 100,
+    description: 'a list of conditions, not empty',
+  }),
+  action: Type.Optional(Action),
+})
+
+const MoneyEvent = object('an object', {
+  ...named,
+  event_type: oneOf(...MONEY_EVENT_TYPES),
+  event_code: Type.Optional(text('a text that is not empty')),
+  filter: Type.Optional(object('an object of aid', { aid: aids })),
+})
 
 const within = (...types: readonly string[]) =>
-  Type.Object(
-    { type: oneOf(...types), value: whole(1, 1000) },
-    { ...closed, description: 'an object of type and value' },
-  )
+  object('an object of type and value', { type: oneOf(...types), value: whole(1, 1000) })
 
 const filter = (fields: readonly string[], ops: readonly string[]) =>
-  Type.Object(
-    {
-      field: oneOf(...fields),
-      op: oneOf(...ops),
-      value: Type.Union(
-        [Type.String(), number, list(Type.Union([Type.String(), Type.Number()]), 'a list')],
-        { description: 'a text, a number, or a list of them' },
-      ),
-      unit: Type.Optional(Type.String()),
-      usaget: Type.Optional(Type.Union([Type.String(), list(Type.String(), 'a list of texts')])),
-    },
-    { ...closed, description: 'an object' },
-  )
-
-const FraudEvent = Type.Object(
-  {
-    ...named,
-    recurrence: within('minutely', 'hourly'),
-    date_range: within('minutely', 'hourly', 'daily'),
-    lines_overlap: flag(),
-    conditions: Type.Optional(
-      list(list(filter(Object.keys(LINE_FIELDS), ['in', 'nin']), 'a list'), 'a list of lists'),
+  object('an object', {
+    field: oneOf(...fields),
+    op: oneOf(...ops),
+    value: Type.Union(
+      [Type.String(), number, list(Type.Union([Type.String(), Type.Number()]), 'a list')],
+      { description: 'a text, a number, or a list of them' },
     ),
-    threshold_conditions: Type.Array(list(filter(SUM_FIELDS, THRESHOLD_OPS), 'a list'), {
-      minItems: 1,
-      maxItems: 100,
-      description: 'a list of lists, not empty',
-    }),
-  },
-  { ...closed, description: 'an object' },
-)
+    unit: Type.Optional(Type.String()),
+    usaget: Type.Optional(Type.Union([Type.String(), list(Type.String(), 'a list of texts')])),
+  })
 
-export const EventsSchema = Type.Object(
-  {
-    balance: Type.Optional(Type.Array(BalanceEvent, { maxItems: 1000, description: 'a list' })),
-    fraud: Type.Optional(Type.Array(FraudEvent, { maxItems: 1000, description: 'a list' })),
-    money: Type.Optional(Type.Array(MoneyEvent, { maxItems: 1000, description: 'a list' })),
-    settings: NotificationSection,
-  },
-  { ...closed, description: 'an object of balance, fraud, money and settings' },
-)
+const FraudEvent = object('an object', {
+  ...named,
+  recurrence: within('minutely', 'hourly'),
+  date_range: within('minutely', 'hourly', 'daily'),
+  lines_overlap: flag,
+  conditions: Type.Optional(
+    list(list(filter(Object.keys(LINE_FIELDS), ['in', 'nin']), 'a list'), 'a list of lists'),
+  ),
+  threshold_conditions: Type.Array(list(filter(SUM_FIELDS, THRESHOLD_OPS), 'a list'), {
+    minItems: 1,
+    maxItems: 100,
+    description: 'a list of lists, not empty',
+  }),
+})
+
+export const EventsSchema = object('an object of balance, fraud, money and settings', {
+  balance: Type.Optional(Type.Array(BalanceEvent, { maxItems: 1000, description: 'a list' })),
+  fraud: Type.Optional(Type.Array(FraudEvent, { maxItems: 1000, description: 'a list' })),
+  money: Type.Optional(Type.Array(MoneyEvent, { maxItems: 1000, description: 'a list' })),
+  settings: Type.Optional(NotificationSection),
+})
 
 /** Throws `FieldError` for the first invalid value. */
 export function checkEventSettings(value: unknown): void {

@@ -1,44 +1,35 @@
 /** Category `invoices` of the stored configuration: the seller, and how invoices look. */
 import { type Static, Type } from '@sinclair/typebox'
+import { closed, flag, object, oneOf } from './settings-schema.ts'
 
-const closed = { additionalProperties: false } as const
 const text = (maxLength: number) => Type.Optional(Type.String({ maxLength, description: 'a text' }))
 
-export const SellerSchema = Type.Object(
-  {
-    name: text(200),
-    street: text(200),
-    zip_code: text(32),
-    city: text(100),
-    country: Type.Optional(
-      Type.String({ pattern: '^[A-Z]{2}$', description: 'a country code (ISO 3166), as DE' }),
-    ),
-    vat_id: text(64),
-    registration_id: text(64),
-    email: text(200),
-    phone: text(64),
-    endpoint: text(200),
-    endpoint_scheme: Type.Optional(
-      Type.String({ pattern: '^[0-9A-Z]{2,4}$', description: 'a code of the list EAS, as 0088' }),
-    ),
-  },
-  { ...closed, description: 'an object of the seller' },
-)
-
-const choice = <T extends string>(...values: readonly T[]) =>
-  Type.Union(values.map((value) => Type.Literal(value)))
+export const SellerSchema = object('an object of the seller', {
+  name: text(200),
+  street: text(200),
+  zip_code: text(32),
+  city: text(100),
+  country: Type.Optional(
+    Type.String({ pattern: '^[A-Z]{2}$', description: 'a country code (ISO 3166), as DE' }),
+  ),
+  vat_id: text(64),
+  registration_id: text(64),
+  email: text(200),
+  phone: text(64),
+  endpoint: text(200),
+  endpoint_scheme: Type.Optional(
+    Type.String({ pattern: '^[0-9A-Z]{2,4}$', description: 'a code of the list EAS, as 0088' }),
+  ),
+})
 
 /** `O` is for lines that are not subject to VAT, `S` never for lines without tax. */
-const TreatmentSchema = Type.Object(
-  {
-    category: choice('Z', 'E', 'AE', 'G', 'O'),
-    reason: text(500),
-    reason_code: Type.Optional(
-      Type.String({ pattern: '^VATEX-[A-Z0-9-]{1,40}$', description: 'a code as VATEX-EU-132' }),
-    ),
-  },
-  { ...closed, description: 'an object of category, reason and reason_code' },
-)
+const TreatmentSchema = object('an object of category, reason and reason_code', {
+  category: oneOf('Z', 'E', 'AE', 'G', 'O'),
+  reason: text(500),
+  reason_code: Type.Optional(
+    Type.String({ pattern: '^VATEX-[A-Z0-9-]{1,40}$', description: 'a code as VATEX-EU-132' }),
+  ),
+})
 
 /** Columns of the lines, as invoices can have them. */
 export const INVOICE_COLUMNS = [
@@ -50,7 +41,9 @@ export const INVOICE_COLUMNS = [
   'amount',
 ] as const
 
-export const InvoicesSchema = Type.Object(
+export const InvoicesSchema = object(
+  'an object of seller, iban, bic, language, columns, payment_terms, footer, hide_zero, ' +
+    'untaxed, taxes',
   {
     seller: Type.Optional(SellerSchema),
     iban: Type.Optional(
@@ -64,7 +57,7 @@ export const InvoicesSchema = Type.Object(
       }),
     ),
     columns: Type.Optional(
-      Type.Array(choice(...INVOICE_COLUMNS), {
+      Type.Array(oneOf(...INVOICE_COLUMNS), {
         minItems: 2,
         uniqueItems: true,
         contains: Type.Literal('amount'),
@@ -73,7 +66,7 @@ export const InvoicesSchema = Type.Object(
     ),
     payment_terms: text(500),
     footer: text(1000),
-    hide_zero: Type.Optional(Type.Boolean({ description: 'true or false' })),
+    hide_zero: flag,
     untaxed: Type.Optional(TreatmentSchema),
     taxes: Type.Optional(
       Type.Record(Type.String({ pattern: '^[A-Z0-9_]{1,64}$' }), TreatmentSchema, {
@@ -81,12 +74,6 @@ export const InvoicesSchema = Type.Object(
         description: 'an object of tax keys',
       }),
     ),
-  },
-  {
-    ...closed,
-    description:
-      'an object of seller, iban, bic, language, columns, payment_terms, footer, hide_zero, ' +
-      'untaxed, taxes',
   },
 )
 

@@ -1,34 +1,24 @@
 /** Category `lines` of the stored configuration: fields of credits that callers may set (`uf`). */
 import { type Static, Type } from '@sinclair/typebox'
 import { Value } from '@sinclair/typebox/value'
+import { flag, object } from './settings-schema.ts'
 
-const closed = { additionalProperties: false } as const
+const CreditField = object('an object with a field_name', {
+  field_name: Type.String({
+    pattern: '^[A-Za-z]\\w{0,63}$',
+    description: '1 to 64 letters, digits and _, beginning with a letter',
+  }),
+  mandatory: flag,
+  title: Type.Optional(Type.String({ maxLength: 200, description: 'a text' })),
+})
 
-const CreditField = Type.Object(
-  {
-    field_name: Type.String({
-      pattern: '^[A-Za-z]\\w{0,63}$',
-      description: '1 to 64 letters, digits and _, beginning with a letter',
+export const LinesSchema = object('an object with credit.fields', {
+  credit: Type.Optional(
+    object('an object with fields', {
+      fields: Type.Optional(Type.Array(CreditField, { maxItems: 100, description: 'a list' })),
     }),
-    mandatory: Type.Optional(Type.Boolean({ description: 'true or false' })),
-    title: Type.Optional(Type.String({ maxLength: 200, description: 'a text' })),
-  },
-  { ...closed, description: 'an object with a field_name' },
-)
-
-export const LinesSchema = Type.Object(
-  {
-    credit: Type.Optional(
-      Type.Object(
-        {
-          fields: Type.Optional(Type.Array(CreditField, { maxItems: 100, description: 'a list' })),
-        },
-        { ...closed, description: 'an object with fields' },
-      ),
-    ),
-  },
-  { ...closed, description: 'an object with credit.fields' },
-)
+  ),
+})
 
 export type CreditFields = readonly Static<typeof CreditField>[]
 

@@ -3,7 +3,7 @@
  * (docs/EVENTS.md).
  */
 
-import { type TProperties, Type } from '@sinclair/typebox'
+import { type Static, Type } from '@sinclair/typebox'
 import { isMailbox } from '../../domain/email.ts'
 import { type FieldIssue, throwIssues } from '../../domain/field-errors.ts'
 import {
@@ -14,30 +14,26 @@ import {
   WEB_ADDRESS_FORM,
 } from '../../domain/fields.ts'
 import type { Sealer } from './sealing.ts'
-import { checkAgainstSchema } from './settings-schema.ts'
+import {
+  checkAgainstSchema,
+  object,
+  oneOf,
+  part,
+  storedOrDefaults,
+  whole,
+} from './settings-schema.ts'
 
-const closed = { additionalProperties: false } as const
 /** Sealed values are longer than the secrets in them. */
 const SEALED_LENGTH_MAX = 2048
 const SECRET_LENGTH_MIN = 16
 const SECRET_LENGTH_MAX = 1024
 
-const oneOf = (...texts: readonly string[]) =>
-  Type.Union(
-    texts.map((each) => Type.Literal(each)),
-    { description: `one of ${texts.join(', ')}` },
-  )
-const whole = (minimum: number, maximum: number) =>
-  Type.Optional(
-    Type.Integer({ minimum, maximum, description: `an integer from ${minimum} to ${maximum}` }),
-  )
-const period = () =>
-  Type.Optional(
-    Type.String({
-      pattern: '^\\d{1,4} (second|minute|hour|day)s?$',
-      description: "a time as '1 hour'",
-    }),
-  )
+const period = (byDefault: string) =>
+  Type.String({
+    pattern: '^\\d{1,4} (second|minute|hour|day)s?$',
+    default: byDefault,
+    description: "a time as '1 hour'",
+  })
 
 /**
  * Fields of rules and of the settings. Stored ones are read as earlier releases accepted them: one
@@ -66,24 +62,21 @@ export const emails = Type.Optional(
   ),
 )
 
-const section = <T extends TProperties>(fields: T) =>
-  Type.Optional(Type.Object(fields, { ...closed, description: 'an object' }))
-
-export const NotificationSection = section({
-  http: section({
+export const NotificationSection = object('an object', {
+  http: part('an object', {
     ...receiverFields,
-    num_of_tries: whole(1, 100),
-    encoding: Type.Optional(oneOf('form', 'json')),
-    timeout_ms: whole(100, 60_000),
-    retry_seconds: whole(1, 3_600),
-    concurrency: whole(1, 100),
-    rate_per_second: whole(1, 10_000),
+    num_of_tries: { ...whole(1, 100), default: 10 },
+    encoding: { ...oneOf('form', 'json'), default: 'form' },
+    timeout_ms: { ...whole(100, 60_000), default: 10_000 },
+    retry_seconds: { ...whole(1, 3_600), default: 10 },
+    concurrency: { ...whole(1, 100), default: 4 },
+    rate_per_second: { ...whole(1, 10_000), default: 100 },
     secret: Type.Optional(
       Type.String({ minLength: 1, maxLength: SEALED_LENGTH_MAX, description: 'a text' }),
     ),
   }),
-  email: section({ global_addresses: emails, digest_interval: period() }),
-  notify: section({ notify_orphan_time: period() }),
+  email: part('an object', { global_addresses: emails, digest_interval: period('1 hour') }),
+  notify: part('an object', { notify_orphan_time: period('1 minute') }),
 })
 
 export interface NotificationSettings {
@@ -115,18 +108,6 @@ export interface NotificationSettings {
   readonly problem: string | null
 }
 
-interface SectionValue {
-  http?: Partial<Record<'url' | 'method' | 'decoder' | 'encoding' | 'secret', string>> &
-    Partial<
-      Record<
-        'num_of_tries' | 'timeout_ms' | 'retry_seconds' | 'concurrency' | 'rate_per_second',
-        number
-      >
-    >
-  email?: { global_addresses?: readonly string[]; digest_interval?: string }
-  notify?: { notify_orphan_time?: string }
-}
-
 /**
  * The settings in the value of category `events`. Never throws: invalid ones have a `problem`, and
  * default values.
@@ -135,45 +116,44 @@ export function notificationSettingsOf(
   value: unknown,
   { open }: Pick<Sealer, 'open'>,
 ): NotificationSettings {
-  const given = isObject(value) ? value['settings'] : undefined
+  const { settings: given = {} } = isObject(value) ? value : {}
   try {
-    if (given !== undefined) checkAgainstSchema(NotificationSection, given, 'events.settings')
+    const stored = checkAgainstSchema(NotificationSection, given, 'events.settings')
+    const sealed = stored.http.secret
+    const secret = sealed === undefined ? null : open(sealed)
+    const isLost = sealed !== undefined && secret === null
+    const problem = isLost ? 'events.settings.http.secret cannot be opened: set it again' : null
+    return settingsOf(stored, secret, problem)
   } catch (error) {
     if (!(error instanceof FieldError)) throw error
-    return { ...settingsOf({}, null), problem: error.message }
+    return settingsOf(storedOrDefaults(NotificationSection, {}), null, error.message)
   }
-  const section = (given ?? {}) as SectionValue
-  const sealed = section.http?.secret
-  const secret = sealed === undefined ? null : open(sealed)
-  const settings = settingsOf(section, secret)
-  if (sealed === undefined || secret !== null) return settings
-  const problem = 'events.settings.http.secret cannot be opened: set it again'
-  return { ...settings, problem }
 }
 
 function settingsOf(
-  { http = {}, email = {}, notify = {} }: SectionValue,
+  { http, email, notify }: Static<typeof NotificationSection>,
   secret: string | null,
+  problem: string | null,
 ): NotificationSettings {
   return {
     http: {
       url: http.url ?? null,
-      method: http.method === 'post' ? 'post' : 'get',
-      decoder: http.decoder === 'xml' ? 'xml' : 'json',
-      encoding: http.encoding === 'json' ? 'json' : 'form',
-      timeoutMs: http.timeout_ms ?? 10_000,
-      triesMax: http.num_of_tries ?? 10,
-      retryMs: (http.retry_seconds ?? 10) * 1000,
-      concurrency: http.concurrency ?? 4,
-      ratePerSecond: http.rate_per_second ?? 100,
+      method: http.method ?? 'get',
+      decoder: http.decoder ?? 'json',
+      encoding: http.encoding,
+      timeoutMs: http.timeout_ms,
+      triesMax: http.num_of_tries,
+      retryMs: http.retry_seconds * 1000,
+      concurrency: http.concurrency,
+      ratePerSecond: http.rate_per_second,
       secret,
     },
     email: {
       globalAddresses: email.global_addresses ?? [],
-      intervalMs: periodMs(email.digest_interval ?? '1 hour'),
+      intervalMs: periodMs(email.digest_interval),
     },
-    orphanMs: periodMs(notify.notify_orphan_time ?? '1 minute'),
-    problem: null,
+    orphanMs: periodMs(notify.notify_orphan_time),
+    problem,
   }
 }
 

@@ -1,6 +1,7 @@
 /** Keeps the secrets of payment gateways sealed, and out of API responses. */
 import { randomBytes } from 'node:crypto'
 import { FieldError, isObject } from '../../domain/fields.ts'
+import { GATEWAYS } from '../../external/payment/gateways.ts'
 import { checkGateways, secretsOf } from './gateway-settings.ts'
 import type { Sealer } from './sealing.ts'
 
@@ -17,8 +18,7 @@ export function redactGateways(stored: unknown): unknown {
 
 /**
  * The list to store for one sent by a client: secrets are sealed, and one that is not sent is kept
- * from the stored instance of the same name. The sandbox gets a generated secret. Throws
- * `FieldError`.
+ * from the stored instance of the same name. Throws `FieldError`.
  */
 export function mergeGateways(
   stored: unknown,
@@ -43,8 +43,9 @@ export function mergeGateways(
         params[name] = kept[name]
       }
     }
-    if (each['name'] === 'sandbox' && params['secret'] === undefined) {
-      params['secret'] = seal(randomBytes(SECRET_BYTES).toString('base64url'))
+    for (const name of GATEWAYS.get(each['name'])?.generated ?? []) {
+      if (params[name] !== undefined) continue
+      params[name] = seal(randomBytes(SECRET_BYTES).toString('base64url'))
     }
     return { ...each, params }
   })

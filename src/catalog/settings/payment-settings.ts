@@ -1,9 +1,8 @@
 /** Category `payments` of the stored configuration. */
 import { type Static, type TSchema, Type } from '@sinclair/typebox'
-import { Value } from '@sinclair/typebox/value'
-import { webOrigin } from './settings-schema.ts'
+import type { StoredSetting } from './current-settings.ts'
+import { closed, object, part, storedOrDefaults, webOrigin } from './settings-schema.ts'
 
-const closed = { additionalProperties: false } as const
 /** Names of sources, and of fields of `uf`. */
 export const fieldNames = (description: string) =>
   Type.Array(
@@ -11,7 +10,7 @@ export const fieldNames = (description: string) =>
       pattern: '^[A-Za-z][\\w ]{0,63}$',
       description: '1 to 64 letters, digits, _ and spaces, beginning with a letter',
     }),
-    { maxItems: 100, description },
+    { maxItems: 100, default: [], description },
   )
 
 /** Name of an instance of a payment gateway. */
@@ -32,81 +31,61 @@ const ConditionSchema = Type.Union([
   condition('exists', Type.Boolean()),
 ])
 
-export const PaymentsSchema = Type.Object(
+export const PaymentsSchema = object(
+  'an object with offline, collection, retry_days, gateway and return_origins',
   {
-    offline: Type.Optional(
-      Type.Object(
-        { sources: Type.Optional(fieldNames('a list')), uf: Type.Optional(fieldNames('a list')) },
-        { ...closed, description: 'an object with sources and uf' },
-      ),
+    offline: part('an object with sources and uf', {
+      /** Sources of payments besides `POS` and `web`. */
+      sources: fieldNames('a list'),
+      /** Names of fields of `uf`. */
+      uf: fieldNames('a list'),
+    }),
+    collection: part('an object with min_debt and rejection_required', {
+      /** Smaller debts are not collected. */
+      min_debt: Type.Number({ minimum: 0, default: 10, description: 'a number from 0' }),
+      /** The debts of such accounts are collected only if a payment of them was rejected. */
+      rejection_required: Type.Array(ConditionSchema, {
+        maxItems: 20,
+        default: [],
+        description: 'a list of conditions with field, op (eq, ne, in, nin, exists) and value',
+      }),
+    }),
+    /** Days after the first rejection on which a charge is repeated. */
+    retry_days: Type.Array(
+      Type.Integer({ minimum: 1, maximum: 365, description: 'a whole number from 1 to 365' }),
+      {
+        maxItems: 10,
+        uniqueItems: true,
+        default: [3, 5, 7],
+        description: 'a list of different days',
+      },
     ),
-    collection: Type.Optional(
-      Type.Object(
-        {
-          min_debt: Type.Optional(Type.Number({ minimum: 0, description: 'a number from 0' })),
-          rejection_required: Type.Optional(
-            Type.Array(ConditionSchema, {
-              maxItems: 20,
-              description:
-                'a list of conditions with field, op (eq, ne, in, nin, exists) and value',
-            }),
-          ),
-        },
-        { ...closed, description: 'an object with min_debt and rejection_required' },
-      ),
-    ),
-    retry_days: Type.Optional(
-      Type.Array(
-        Type.Integer({ minimum: 1, maximum: 365, description: 'a whole number from 1 to 365' }),
-        { maxItems: 10, uniqueItems: true, description: 'a list of different days' },
-      ),
-    ),
+    /** The gateway for new cards; the first enabled one if absent. */
     gateway: Type.Optional(
       Type.String({ pattern: GATEWAY_INSTANCE, description: 'the name of a gateway' }),
     ),
-    return_origins: Type.Optional(
-      Type.Array(webOrigin, { maxItems: 100, description: 'a list of origins' }),
-    ),
-  },
-  {
-    ...closed,
-    description: 'an object with offline, collection, retry_days, gateway and return_origins',
+    /** Origins of the pages to which a customer may return. */
+    return_origins: Type.Array(webOrigin, {
+      maxItems: 100,
+      default: [],
+      description: 'a list of origins',
+    }),
   },
 )
 
-export interface PaymentSettings {
-  /** Sources of payments besides `POS` and `web`. */
-  readonly sources: readonly string[]
-  /** Names of fields of `uf`. */
-  readonly userFields: readonly string[]
-  /** Smaller debts are not collected. */
-  readonly debtMin: number
-  /**
-   * Filter of the accounts whose debts are collected only if a payment of them was rejected; null
-   * for none.
-   */
-  readonly rejectionRequired: Readonly<Record<string, unknown>> | null
+/** An invalid stored value is replaced by the defaults. */
+export const PAYMENTS: StoredSetting<Static<typeof PaymentsSchema>> = {
+  category: 'payments',
+  read(value) {
+    const settings = storedOrDefaults(PaymentsSchema, value)
+    return { ...settings, retry_days: settings.retry_days.toSorted((one, other) => one - other) }
+  },
 }
 
-const DEBT_MIN = 10
-
-/** Defaults if the stored value is invalid. */
-export function paymentSettingsOf(value: unknown): PaymentSettings {
-  const { offline, collection }: Static<typeof PaymentsSchema> = Value.Check(PaymentsSchema, value)
-    ? value
-    : {}
-  return {
-    sources: offline?.sources ?? [],
-    userFields: offline?.uf ?? [],
-    debtMin: collection?.min_debt ?? DEBT_MIN,
-    rejectionRequired: filterOf(collection?.rejection_required ?? []),
-  }
-}
-
-/** All conditions hold. */
-function filterOf(
+/** Filter of the accounts for which all conditions hold; null without conditions. */
+export function filterOf(
   conditions: readonly Static<typeof ConditionSchema>[],
-): PaymentSettings['rejectionRequired'] {
+): Readonly<Record<string, unknown>> | null {
   if (conditions.length === 0) return null
   return { $and: conditions.map(({ field, op, value }) => ({ [field]: { [`$${op}`]: value } })) }
 }

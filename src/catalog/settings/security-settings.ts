@@ -1,7 +1,7 @@
 /** Category `security` of the stored configuration: authentication of users and clients. */
 import { type Static, Type } from '@sinclair/typebox'
-import { Value } from '@sinclair/typebox/value'
 import type { StoredSetting } from './current-settings.ts'
+import { oneOf, storedOrDefaults } from './settings-schema.ts'
 
 const integer = (minimum: number, maximum: number, byDefault: number) =>
   Type.Integer({ minimum, maximum, default: byDefault })
@@ -77,14 +77,10 @@ export const SecuritySchema = Type.Object(
     ),
     oauth: Type.Object(
       {
-        grants: Type.Array(
-          Type.Union([
-            Type.Literal('client_credentials'),
-            Type.Literal('password'),
-            Type.Literal('refresh_token'),
-          ]),
-          { uniqueItems: true, default: ['client_credentials'] },
-        ),
+        grants: Type.Array(oneOf('client_credentials', 'password', 'refresh_token'), {
+          uniqueItems: true,
+          default: ['client_credentials'],
+        }),
         access_token_seconds: integer(60, SECONDS_MAX, 3600),
         refresh_token_seconds: integer(60, SECONDS_MAX, 14 * 24 * 3600),
       },
@@ -121,9 +117,5 @@ export type SecuritySettings = Static<typeof SecuritySchema>
 /** An invalid stored value is replaced by the defaults. */
 export const SECURITY: StoredSetting<SecuritySettings> = {
   category: 'security',
-  read(value) {
-    const whole: unknown = Value.Default(SecuritySchema, structuredClone(value ?? {}))
-    if (Value.Check(SecuritySchema, whole)) return whole
-    return Value.Create(SecuritySchema)
-  },
+  read: (value) => storedOrDefaults(SecuritySchema, value),
 }

@@ -1,12 +1,37 @@
-/** Checks stored values against a schema, with readable messages. */
-import { FormatRegistry, type TSchema, Type } from '@sinclair/typebox'
+/** Builds the schemas of stored values, and checks by them, with readable messages. */
+import {
+  FormatRegistry,
+  type Static,
+  type TProperties,
+  type TSchema,
+  Type,
+} from '@sinclair/typebox'
 import { Value, type ValueError, ValueErrorType } from '@sinclair/typebox/value'
 import { nearest } from '../../config/nearest.ts'
-import { throwIssues } from '../../domain/field-errors.ts'
+import { type FieldIssue, throwIssues } from '../../domain/field-errors.ts'
 import { isWebAddress, WEB_ADDRESS_FORM } from '../../domain/fields.ts'
 
 FormatRegistry.Set('web-address', isWebAddress)
 FormatRegistry.Set('web-origin', (text) => isWebAddress(text) && new URL(text).origin === text)
+
+export const closed = { additionalProperties: false } as const
+
+export const object = <T extends TProperties>(description: string, fields: T) =>
+  Type.Object(fields, { ...closed, description })
+
+/** Absent, it has the defaults of its members. */
+export const part = <T extends TProperties>(description: string, fields: T) =>
+  Type.Object(fields, { ...closed, description, default: {} })
+
+export const flag = Type.Optional(Type.Boolean({ description: 'true or false' }))
+
+export const flagOr = (byDefault: boolean) =>
+  Type.Boolean({ default: byDefault, description: 'true or false' })
+
+export const whole = (minimum: number, maximum: number) => Type.Integer({ minimum, maximum })
+
+export const oneOf = <T extends string>(...texts: readonly T[]) =>
+  Type.Union(texts.map((text) => Type.Literal(text)))
 
 /** As browsers write it: in small letters, without the usual port. */
 export const webOrigin = Type.String({
@@ -22,19 +47,35 @@ export const webAddress = Type.String({
   description: WEB_ADDRESS_FORM,
 })
 
+/** The value with defaults for absent members; defaults only if it is invalid. */
+export function storedOrDefaults<T extends TSchema>(schema: T, value: unknown): Static<T> {
+  const whole: unknown = Value.Default(schema, structuredClone(value ?? {}))
+  // `Value.Create` would leave out the defaults within a default.
+  return (Value.Check(schema, whole) ? whole : Value.Default(schema, {})) as Static<T>
+}
+
 /**
- * Throws `FieldError` for the mismatches; their paths begin with `path`. The messages do not quote
- * values, which may be secrets.
+ * The value with defaults for absent members. Throws `FieldError` for the mismatches; their paths
+ * begin with `path`. The messages do not quote values, which may be secrets.
  */
-export function checkAgainstSchema(schema: TSchema, value: unknown, path: string): void {
-  if (Value.Check(schema, value)) return
+export function checkAgainstSchema<T extends TSchema>(
+  schema: T,
+  value: unknown,
+  path: string,
+): Static<T> {
+  const whole: unknown = Value.Default(schema, structuredClone(value))
+  if (!Value.Check(schema, whole)) throwIssues(issuesOf(schema, whole, path))
+  return whole as Static<T>
+}
+
+function issuesOf(schema: TSchema, value: unknown, path: string): FieldIssue[] {
   const reasons = new Map<string, string>()
   for (const error of Value.Errors(schema, value)) {
     const steps = error.path.replaceAll('/', '.').replaceAll('~1', '/').replaceAll('~0', '~')
     // The first of several errors of a field is the most general one.
     if (!reasons.has(steps)) reasons.set(steps, reasonOf(error))
   }
-  throwIssues([...reasons].map(([steps, reason]) => ({ path: `${path}${steps}`, reason })))
+  return [...reasons].map(([steps, reason]) => ({ path: `${path}${steps}`, reason }))
 }
 
 function reasonOf({ type, schema, path, message }: ValueError): string {

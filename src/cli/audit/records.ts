@@ -3,7 +3,7 @@ import type { ChainEnd } from '../../catalog/audit/chain.ts'
 import { type ChainReport, verifyChain } from '../../catalog/audit/verify.ts'
 import { repeatingReads } from '../../catalog/repeating-reads.ts'
 import { UsageError } from '../errors.ts'
-import { type OptionValues, optionalText } from '../parse.ts'
+import { type OptionValues, optionalText } from '../options.ts'
 import type { Shell } from '../shell.ts'
 import { patienceIn, withCatalog } from '../stores.ts'
 

@@ -1,6 +1,9 @@
 /** The erasure job for a subscriber or an account. */
 import { appendDocuments, unwrittenRecords } from '../../catalog/audit/append.ts'
 import { auditDocument } from '../../catalog/audit/audit.ts'
+import type { ClientSession } from '../../catalog/collections.ts'
+import type { RawDocument } from '../../catalog/compile/document.ts'
+import { writeDecision } from '../../catalog/revisions/entity-changes.ts'
 import { DEFINITIONS } from '../../entities/definitions/collections.ts'
 import type { Subject } from '../../entities/erasure.ts'
 import type { CurrentFields } from '../../entities/fields/current.ts'
@@ -13,10 +16,15 @@ import { compileIdentification } from '../../rating/identify.ts'
 import type { ClaimedJob } from '../jobs.ts'
 import type { JobHandler } from '../runner.ts'
 import { eraseAudit } from './erase-audit.ts'
-import { eraseEntity } from './erase-entities.ts'
 import { type CommitBatch, eraseInImports, eraseReasons, eraseRecords } from './erase-records.ts'
-import { personalNames, personalPaths, textsUnder, withFreeTexts } from './personal.ts'
-import { type ErasureScope, erasureScopeOf } from './subject.ts'
+import {
+  personalNames,
+  personalPaths,
+  textsUnder,
+  withFreeTexts,
+  withoutPaths,
+} from './personal.ts'
+import { type ErasedEntity, type ErasureScope, erasureScopeOf } from './subject.ts'
 
 export interface ErasureParts {
   stores: EntityStores
@@ -209,4 +217,25 @@ function recordEnd(
     appendDocuments(session, await unwrittenRecords(catalog, [document]))
     return {}
   })
+}
+
+/** Returns the number of revisions that the transaction changes. Throws errors of the stores. */
+async function eraseEntity(
+  stores: EntityStores,
+  session: ClientSession,
+  { collection, key }: ErasedEntity,
+  paths: readonly string[],
+): Promise<number> {
+  const { catalog, clock } = stores
+  const { entities } = await erasureScopeOf(catalog, { collection, key })
+  const found = entities.find((one) => one.collection === collection && one.key === key)
+  const before = (found?.revisions ?? []).filter((one) => withoutPaths(one, paths) !== null)
+  const erased_at = new Date(clock.nowMs())
+  const steps = before.map((revision) => {
+    const document: RawDocument = { ...(withoutPaths(revision, paths) as RawDocument), erased_at }
+    return { mode: 'replace' as const, document }
+  })
+  const decision = { collection: 'subscribers', steps, before, result: null } as const
+  const { stored } = await writeDecision(stores, session, decision)
+  return stored.size
 }

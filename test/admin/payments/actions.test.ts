@@ -8,7 +8,7 @@ import { useOpened } from '../../support/opened.ts'
 
 const MINUTE_MS = 60_000
 const stripe = useOpened(startFakeStripe)
-const world = usePaymentServer(() => stripe().address)
+const world = usePaymentServer()
 const WEBHOOK_SECRET = 'whsec_PLANTED'
 
 beforeAll(async () => {

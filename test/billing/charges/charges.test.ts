@@ -240,7 +240,7 @@ describe('a process killed between the request and the answer', () => {
     await exit(child)
     expect(await states(account)).toEqual(['sent'])
     // Another run, as after a restart, finds the bill reserved.
-    const deps = world.deps({ stripeAddress: stripe.address })
+    const deps = world.deps()
     expect((await world.charge(account, { isNamed: true })).skipped).toBe('no bills')
     stripe.mode = 'succeeded'
     await later(MINUTE_MS, deps)

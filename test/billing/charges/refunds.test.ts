@@ -127,14 +127,12 @@ describe('a refund', () => {
 })
 
 describe('a refund at Stripe', () => {
-  const deps = () => world.deps({ stripeAddress: stripe().address })
-
   async function stripePayer(): Promise<number> {
     const account = newAid()
     const card = { name: 'stripe', card_token: 'pm_SECRET', customer_id: `cus_${account}` }
     await world.card(account, card)
     await world.invoice(account, account * 10, '30')
-    await world.charge(account, {}, deps())
+    await world.charge(account)
     await creditNote(account, account * 10 + 5, '12')
     return account
   }
@@ -142,13 +140,13 @@ describe('a refund at Stripe', () => {
   it('reserves the credit while it is pending, and is asked for by mode pending', async () => {
     const account = await stripePayer()
     stripe().refundStatus = 'pending'
-    const { charges } = await world.charge(account, { mode: 'refund' }, deps())
+    const { charges } = await world.charge(account, { mode: 'refund' })
     expect(charges[0]?.state).toBe('pending')
     expect(await creditLeft(account * 10 + 5)).toEqual(['0', '2'])
-    expect((await world.charge(account, { mode: 'refund' }, deps())).skipped).toBe('no bills')
+    expect((await world.charge(account, { mode: 'refund' })).skipped).toBe('no bills')
     for (const refund of stripe().refunds.values()) refund.status = 'succeeded'
-    expect(await askNow(deps(), [account])).toBe(1)
-    await handleDueCharges(deps(), new AbortController().signal)
+    expect(await askNow(world.deps(), [account])).toBe(1)
+    await handleDueCharges(world.deps(), new AbortController().signal)
     expect((await refundsOf(account)).map(({ state }) => state)).toEqual(['completed'])
     expect(await creditLeft(account * 10 + 5)).toEqual(['0', '1'])
     await expectBooks()
@@ -157,13 +155,13 @@ describe('a refund at Stripe', () => {
   it('that fails is credit again; a run leaves it out until the account is named', async () => {
     const account = await stripePayer()
     stripe().refundStatus = 'failed'
-    const { charges } = await world.charge(account, { mode: 'refund' }, deps())
+    const { charges } = await world.charge(account, { mode: 'refund' })
     expect(charges).toMatchObject([{ state: 'rejected', due: null, code: 'refund_failed' }])
     expect(await creditLeft(account * 10 + 5)).toEqual(['12', '0'])
     stripe().refundStatus = 'succeeded'
-    const run = await world.charge(account, { mode: 'refund' }, deps())
+    const run = await world.charge(account, { mode: 'refund' })
     expect(run.skipped).toBe('no bills')
-    const named = await world.charge(account, { mode: 'refund', isNamed: true }, deps())
+    const named = await world.charge(account, { mode: 'refund', isNamed: true })
     expect(named.charges).toMatchObject([{ state: 'completed' }])
     await expectBooks()
   })
@@ -171,12 +169,12 @@ describe('a refund at Stripe', () => {
   it('without an answer is found by its key, and not made twice', async () => {
     const account = await stripePayer()
     stripe().mode = 'cut'
-    const { charges } = await world.charge(account, { mode: 'refund' }, deps())
+    const { charges } = await world.charge(account, { mode: 'refund' })
     expect(charges[0]?.state).toBe('unknown')
     stripe().mode = 'succeeded'
     const made = stripe().refunds.size
     world.now += 61_000
-    await handleDueCharges(deps(), new AbortController().signal)
+    await handleDueCharges(world.deps(), new AbortController().signal)
     expect((await refundsOf(account)).map(({ state }) => state)).toEqual(['completed'])
     expect(stripe().refunds.size).toBe(made)
     await expectBooks()

@@ -1,7 +1,7 @@
 import { Decimal } from 'decimal.js'
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
-import { installmentTimes, splitAmount } from '../../../src/billing/credit/installments.ts'
+import { installmentTimes, splitAmount } from '../../../src/billing/credit/credit-lines.ts'
 import { currencyDigits } from '../../../src/billing/currency.ts'
 
 it.each([

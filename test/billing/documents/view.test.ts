@@ -1,7 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { spreadRounding } from '../../../src/billing/documents/spread.ts'
-import { viewOf } from '../../../src/billing/documents/view.ts'
+import { spreadRounding, viewOf } from '../../../src/billing/documents/view.ts'
 import { Exact } from '../../../src/catalog/records/exact-amount.ts'
 import { dueOf, invoice, line, settings, vat } from '../../support/billing/invoices.ts'
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { dueDatesOf } from '../../../src/billing/run/due-dates.ts'
-import { billrunSettingsOf } from '../../../src/catalog/settings/billrun-settings.ts'
+import { BILLRUN } from '../../../src/catalog/settings/billrun-settings.ts'
 
 const invoice = {
   invoice_date: new Date('2026-05-31T22:00:00Z'),
@@ -11,7 +11,7 @@ const invoice = {
 const confirmed = new Date('2026-06-03T08:30:15Z')
 
 function due(settings: object, of: object = invoice): [string, string] {
-  const read = billrunSettingsOf(settings)
+  const read = BILLRUN.read(settings)
   const { dueDate, notBefore } = dueDatesOf(of as never, confirmed, read, 'Europe/Paris')
   return [dueDate.toISOString(), notBefore.toISOString()]
 }
@@ -65,7 +65,10 @@ describe('the due date', () => {
   })
 
   it('has defaults if the stored settings are invalid', () => {
-    expect(billrunSettingsOf({ due_date_interval: 'soon' }).dueDateInterval).toBe('+14 days')
-    expect(billrunSettingsOf(7).failedPercentMax).toBe(1)
+    expect(BILLRUN.read({ due_date_interval: 'soon' }).due_date_interval).toBe('+14 days')
+    expect(BILLRUN.read(7)).toMatchObject({
+      max_failed_percent: 1,
+      upfront: { correct_tax: false },
+    })
   })
 })

@@ -1,8 +1,7 @@
 /** Secrets and size limits of audit records. */
 import { describe, expect, it } from 'vitest'
-import { auditDocument } from '../../../src/catalog/audit/audit.ts'
+import { auditDocument, TRUNCATED, truncateDocument } from '../../../src/catalog/audit/audit.ts'
 import { redactSecrets } from '../../../src/catalog/audit/secrets.ts'
-import { TRUNCATED, truncateDocument } from '../../../src/catalog/audit/truncate.ts'
 import { ObjectId } from '../../../src/catalog/collections.ts'
 
 const ACTOR = { by: 'session', id: 'u1', name: 'ada', address: '192.0.2.1' } as const

@@ -8,6 +8,7 @@ import {
   checkAuthSettings,
   publicProviders,
 } from '../../../src/catalog/settings/auth-settings.ts'
+import { SECURITY } from '../../../src/catalog/settings/security-settings.ts'
 
 type Fields = Record<string, unknown>
 
@@ -185,4 +186,10 @@ describe('local paths', () => {
       expect(isLocalPath(path), path).toBe(false)
     }
   })
+})
+
+it('an invalid value of security is replaced by all defaults', () => {
+  const stored = { session: { idle_minutes: 'soon' }, lockout: { attempts: 9 } }
+  expect(SECURITY.read(stored)).toEqual(SECURITY.read({}))
+  expect(SECURITY.read(stored).session.idle_minutes).toBe(60)
 })

@@ -17,7 +17,7 @@ const CARD = { cardToken: 'pm_SECRET', customerId: 'cus_1' }
 type Sent = FakeStripe['requests'][number]
 
 const gateway = (settings: Partial<typeof SETTINGS> = {}) =>
-  createStripe('stripe', { ...SETTINGS, ...settings }, server().address)
+  createStripe('stripe', { ...SETTINGS, ...settings })
 
 const server = useOpened(startFakeStripe)
 beforeEach(() => {

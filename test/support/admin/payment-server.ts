@@ -27,7 +27,7 @@ const ACCOUNT = {
   zip_code: 'AB1',
 }
 
-export function usePaymentServer(stripeAddress?: () => string): PaymentServer {
+export function usePaymentServer(): PaymentServer {
   let stores: TestStores
   let admin: Admin
   const world: { -readonly [name in keyof PaymentServer]: PaymentServer[name] } = {
@@ -57,10 +57,8 @@ export function usePaymentServer(stripeAddress?: () => string): PaymentServer {
       level: 'trace',
       destination: { write: (line: string) => void world.logged.push(line) },
     } as never)
-    const address = stripeAddress?.()
     const clock = { nowMs: () => world.now }
-    const gateway = address === undefined ? {} : { stripeAddress: address }
-    admin = await startTestAdmin(stores, env, { log, clock, ...gateway })
+    admin = await startTestAdmin(stores, env, { log, clock })
     world.url = `http://127.0.0.1:${admin.port}`
   })
   afterAll(async () => {

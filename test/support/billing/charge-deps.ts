@@ -25,7 +25,6 @@ const SILENT = createLogger({ name: 'test', level: 'silent' })
 export interface DepsOptions {
   catalog: Catalog
   now(): number
-  stripeAddress?: string | undefined
   log?: Pick<Logger, 'warn'>
   lookup?: CustomerLookup
 }
@@ -33,14 +32,13 @@ export interface DepsOptions {
 export function chargeDeps({
   catalog,
   now,
-  stripeAddress,
   log = SILENT,
   lookup = STORED_CUSTOMERS,
 }: DepsOptions): ChargeDeps {
   const clock = { nowMs: now }
   const settings = createCurrentSettings(catalog, clock, 1)
   const sandboxStore = createSandboxStore(catalog)
-  const gateways = createGateways({ settings, sealer: SEALER, sandboxStore, stripeAddress })
+  const gateways = createGateways({ settings, sealer: SEALER, sandboxStore })
   const books = createPaymentBooks(catalog, CURRENCY)
   return {
     catalog,

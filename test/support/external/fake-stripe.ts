@@ -1,6 +1,7 @@
 /** A local server with the documented shapes of Stripe's API, as far as the product uses it. */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { STRIPE_API } from '../../../src/external/payment/stripe/stripe.ts'
 
 export interface FakeIntent {
   id: string
@@ -46,6 +47,7 @@ export interface FakeStripe {
   close(): Promise<void>
 }
 
+/** The gateway calls this server until it is closed. */
 export async function startFakeStripe(): Promise<FakeStripe> {
   const memory: Memory = { keys: new Map(), sessions: new Map() }
   const server = createServer((request, response) => {
@@ -69,11 +71,13 @@ export async function startFakeStripe(): Promise<FakeStripe> {
     mode: 'succeeded',
     session: 'complete',
     async close() {
+      STRIPE_API.address = own
       server.closeAllConnections()
       await new Promise((resolve) => server.close(resolve))
     },
   }
-
+  const own = STRIPE_API.address
+  STRIPE_API.address = stripe.address
   return stripe
 }
 

@@ -116,7 +116,7 @@ function keysOf({ stamp, newestFirst = true, ...sent }: SentRange, call: ActionC
 
 /** The invoicing day; the day of the installation if a list names none. */
 async function dayOf(sent: string | undefined, call: ActionCall): Promise<number | null> {
-  if (!(await readSettings(call)).isMultiDay) return null
+  if (!(await readSettings(call)).multi_day_cycle) return null
   if (sent === undefined) return call.config.rating.cycleDay
   const { invoicingDay } = await namedCycle(call, { stamp: '202601', invoicing_day: sent }, REFUSED)
   return invoicingDay

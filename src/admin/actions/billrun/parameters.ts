@@ -32,7 +32,7 @@ export async function namedCycle(
 ): Promise<RunName> {
   const { stamp = '', invoicing_day: day = '' } = sent
   if (!isCycleKey(stamp)) throw new ActionError(refused.stamp)
-  const { isMultiDay } = await readSettings(call)
+  const { multi_day_cycle: isMultiDay } = await readSettings(call)
   if (!isMultiDay) return { key: stamp, invoicingDay: null }
   const number = /^\d{1,2}$/.test(day) ? Number(day) : 0
   if (number < 1 || number > 28) throw new ActionError(refused.day)

@@ -1,6 +1,7 @@
 /** The built-in gateway: simulates a payment provider, with its answers chosen by card number. */
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
+import { type Static, Type } from '@sinclair/typebox'
 import { expiryOf } from '../expiry.ts'
 import {
   ForgedReturnError,
@@ -13,6 +14,7 @@ import {
   type TokenOutcome,
   type TokenReturn,
 } from '../gateway.ts'
+import { secret, timeoutSeconds } from '../params.ts'
 import { behaviourOf, type SandboxBehaviour } from './cards.ts'
 
 export interface SandboxSettings {
@@ -53,6 +55,49 @@ export interface SandboxGateway extends PaymentGateway {
 export interface SandboxPage {
   readonly state: 'open' | 'expired' | 'used'
   readonly aid: number
+}
+
+const SandboxParams = Type.Object(
+  {
+    secret: Type.Optional(secret),
+    pending_minutes: Type.Integer({
+      minimum: 0,
+      maximum: 100_000,
+      default: 10,
+      description: 'a whole number of minutes',
+    }),
+    slow_seconds: Type.Integer({
+      minimum: 0,
+      maximum: 600,
+      default: 60,
+      description: 'a whole number of seconds',
+    }),
+    timeout_seconds: timeoutSeconds,
+  },
+  {
+    additionalProperties: false,
+    description: 'an object of secret, pending_minutes, slow_seconds, timeout_seconds',
+  },
+)
+
+const SECOND_MS = 1000
+
+export const SANDBOX = {
+  about: 'Simulated gateway with a page of its own; moves no money.',
+  schema: SandboxParams,
+  secrets: ['secret'],
+  generated: ['secret'],
+  isLive: () => false,
+  create(
+    name: string,
+    { secret = '', ...params }: Static<typeof SandboxParams>,
+    { sandboxStore }: { readonly sandboxStore: SandboxStore },
+  ): SandboxGateway {
+    const pendingMs = params.pending_minutes * 60 * SECOND_MS
+    const slowMs = params.slow_seconds * SECOND_MS
+    const timeoutMs = params.timeout_seconds * SECOND_MS
+    return createSandbox(name, { secret, pendingMs, slowMs, timeoutMs }, sandboxStore)
+  },
 }
 
 export function createSandbox(

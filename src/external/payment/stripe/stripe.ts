@@ -2,6 +2,7 @@
  * Stripe through its official SDK: Checkout in mode `setup` stores a card, and a PaymentIntent
  * `off_session` charges it (https://docs.stripe.com/payments/save-and-reuse).
  */
+import { type Static, Type } from '@sinclair/typebox'
 import type Stripe from 'stripe'
 import { withinLimit } from '../deadline.ts'
 import { endOfMonthMs } from '../expiry.ts'
@@ -18,6 +19,7 @@ import {
   type TokenOutcome,
   type TokenReturn,
 } from '../gateway.ts'
+import { secret, timeoutSeconds } from '../params.ts'
 import { minorUnits } from './minor-units.ts'
 import { outcomeOfError, outcomeOfIntent, outcomeOfRefund, translated } from './outcomes.ts'
 
@@ -44,16 +46,43 @@ interface Connection {
   run<T>(call: (client: Client) => Promise<T>): Promise<T>
 }
 
-/** `address`: base address of the API; Stripe's own if absent. */
-export function createStripe(
-  name: string,
-  settings: StripeSettings,
-  address?: string,
-): PaymentGateway {
+const StripeParams = Type.Object(
+  {
+    api_key: secret,
+    webhook_secret: Type.Optional(secret),
+    currency: Type.String({ pattern: '^[a-z]{3}$', description: 'three small letters, as eur' }),
+    timeout_seconds: timeoutSeconds,
+  },
+  {
+    additionalProperties: false,
+    description: 'an object of api_key, webhook_secret, currency, timeout_seconds',
+  },
+)
+
+/** Keys that move real money; those of the test mode begin with `sk_test_`. */
+const LIVE_KEY = /^(?:sk|rk)_live_/
+
+export const STRIPE = {
+  about: 'Stripe: Checkout for cards, PaymentIntents for charges.',
+  schema: StripeParams,
+  secrets: ['api_key', 'webhook_secret'],
+  generated: [],
+  isLive: ({ api_key: key }: Readonly<Record<string, unknown>>) => LIVE_KEY.test(String(key)),
+  create(name: string, params: Static<typeof StripeParams>): PaymentGateway {
+    const { api_key: apiKey, webhook_secret: webhookSecret = '', currency } = params
+    const timeoutMs = params.timeout_seconds * 1000
+    return createStripe(name, { apiKey, webhookSecret, currency, timeoutMs })
+  },
+}
+
+/** Base address; tests put that of a server in its place. */
+export const STRIPE_API = { address: 'https://api.stripe.com' }
+
+export function createStripe(name: string, settings: StripeSettings): PaymentGateway {
   // The SDK has many modules: they are loaded when the gateway is used.
   let loading: Promise<Client> | undefined
   const open = () => {
-    loading ??= openClient(settings, address)
+    loading ??= openClient(settings)
     return loading
   }
   const connection: Connection = {
@@ -78,12 +107,9 @@ export function createStripe(
   }
 }
 
-async function openClient(
-  { apiKey, timeoutMs }: StripeSettings,
-  address: string | undefined,
-): Promise<Client> {
+async function openClient({ apiKey, timeoutMs }: StripeSettings): Promise<Client> {
   const { default: Sdk } = await import('stripe')
-  const { protocol, hostname, port } = new URL(address ?? 'https://api.stripe.com')
+  const { protocol, hostname, port } = new URL(STRIPE_API.address)
   return new Sdk(apiKey, {
     maxNetworkRetries: 0,
     httpClient: withoutRepetition(Sdk.createNodeHttpClient()),

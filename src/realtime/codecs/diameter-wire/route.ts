@@ -1,7 +1,30 @@
 /** Origin and destination of a request, read before the rest is decoded. */
 import { uint24At, uint32At } from './bytes.ts'
 import { avpCode, avpFlags, HEADER_BYTES } from './protocol.ts'
-import { RecurringText } from './recurring-text.ts'
+
+/**
+ * Decodes a text that usually is the same as in the message before, such as the Origin-Host of a
+ * connection. Comparing its bytes is cheaper than decoding them, and the same string is cheaper to
+ * look up than an equal one.
+ */
+export class RecurringText {
+  /** The last text of plain ASCII. */
+  #last = ''
+
+  read(bytes: Buffer, from: number, to: number): string {
+    const last = this.#last
+    const { length } = last
+    let at = 0
+    if (length === to - from) {
+      while (at < length && last.charCodeAt(at) === bytes[from + at]) at += 1
+      if (at === length) return last
+    }
+    const text = bytes.toString('utf8', from, to)
+    // As many characters as bytes: ASCII, or a replacement character, which equals no byte.
+    if (text.length === to - from) this.#last = text
+    return text
+  }
+}
 
 /** Texts are empty if the AVP is missing. The first of repeated AVPs counts. */
 export interface DiameterRoute {

@@ -1,17 +1,21 @@
 /** Encodes answers of the plain JSON format (docs/WIRE.md) from `ChargeOutcome`. */
 import {
+  type BalanceReport,
   type ChargeOutcome,
+  type Quote,
   type Reason,
   reasons,
   type ServiceOutcome,
 } from '../../../domain/charge-outcome.ts'
+import { explain } from '../../../domain/explain.ts'
+import { groupUnits } from '../../../domain/lines.ts'
 import { decimalText } from '../../../domain/money.ts'
 import { identifierValue } from '../../../domain/session-services.ts'
+import { balanceValues } from '../../../file-types/balance-values.ts'
 import type { AnswerSettings, FinalUnitAction } from '../../../file-types/file-type.ts'
-import { encodeBalances } from './balances.ts'
 import type { JsonEnvelope } from './decode.ts'
-import { encodeQuote } from './quote.ts'
 import { quote } from './text.ts'
+import { encodeValue } from './value.ts'
 
 /** Encodes answers and refusals; constant parts are precomputed. */
 export class JsonEncoder {
@@ -135,4 +139,22 @@ function finalUnitFields(finalUnit: FinalUnitAction): string {
       return `,"finalUnitAction":"restrict"${list}`
     }
   }
+}
+
+/** `balances` of an answer: prepaid balances, included units, and postpaid credit. */
+function encodeBalances(balances: readonly BalanceReport[]): string {
+  return `,"balances":${encodeValue(balances.map(balanceValues))}`
+}
+
+/**
+ * Fields of an answer to a pretend request besides its grant: the CDR line that full usage of the
+ * grant would yield.
+ */
+function encodeQuote({ line, charge }: Quote): string {
+  const { exact, tax_data } = charge
+  const { inGroup, overGroup, outGroup } = groupUnits(line)
+  const groups = `"inGroup":${inGroup},"overGroup":${overGroup},"outGroup":${outGroup}`
+  const total = `"finalCharge":${exact.final_charge},"taxData":${JSON.stringify(tax_data)}`
+  const price = `"aprice":${exact.aprice},${total},${groups}`
+  return `${price},"rateKey":${quote(line.rateKey)},"rating":${JSON.stringify(explain(line))}`
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { RecurringText } from '../../../../src/realtime/codecs/diameter-wire/recurring-text.ts'
+import { RecurringText } from '../../../../src/realtime/codecs/diameter-wire/route.ts'
 
 describe('a recurring text', () => {
   it('is decoded as if it were the first one', () => {

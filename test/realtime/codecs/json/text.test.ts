@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { parseInstant } from '../../../../src/domain/time.ts'
+import { instantMs } from '../../../../src/realtime/codecs/json/fields.ts'
 import { isUnusable, quote } from '../../../../src/realtime/codecs/json/text.ts'
-import { instantMs } from '../../../../src/realtime/codecs/json/time.ts'
 import { propertyRuns } from '../../../support/domain/property-runs.ts'
 
 /** Any text, including halves of surrogate pairs. */
