@@ -191,7 +191,9 @@ describe('the recorder', () => {
     const counts = { recorded: 0, unreadable: 0 }
     await oddOwner(8, 77)
     await topUp(stores.ledger, 4, 78, 1_000, 'op-78')
-    await stores.ledger.redis.client.hset(stores.ledger.keys.account(4), stateField(78), 'damage')
+    // The format of an owner, without the rest of one.
+    const damage = '\u0002damage'
+    await stores.ledger.redis.client.hset(stores.ledger.keys.account(4), stateField(78), damage)
     const drain = await startTestDrain(stores, { log }, counts)
     await expect.poll(() => counts.unreadable).toBe(3)
     await drain.stop(1_000)
