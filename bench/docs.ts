@@ -6,7 +6,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { ROOT } from '../test/support/product/product.ts'
-import { pagesOf } from './report/pages.ts'
+import { pagesOf, validScenarios } from './report/pages.ts'
 import { type Plotted, plotsOf } from './report/plots.ts'
 import { type Results, readResults } from './report/results.ts'
 
@@ -21,8 +21,8 @@ function main(files: readonly string[]): void {
   process.stdout.write(`${FOLDER} is written\n`)
 }
 
-function plotted({ scenarios }: Results): Plotted[] {
-  return Object.values(scenarios).flatMap(({ curves = {} }) => plotsOf(curves))
+function plotted(results: Results): Plotted[] {
+  return validScenarios(results).flatMap(([, { curves = {} }]) => plotsOf(curves))
 }
 
 main(process.argv.slice(2))

@@ -35,7 +35,7 @@ export interface LedgerKeys {
   epoch(partition: number): string
   /** Number of partitions and format, fixed at installation. */
   meta: string
-  /** Written to wait for the replicas; see confirm.ts. */
+  /** Written to wait for the replicas; see ledger.ts. */
   mark(partition: number): string
   /** Lock of the process that rebuilds a lost ledger. */
   rebuildLock: string

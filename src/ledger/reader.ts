@@ -50,11 +50,6 @@ export class Reader {
     return this.#at === this.#end
   }
 
-  /** For `f64At`. */
-  get position(): number {
-    return this.#at
-  }
-
   u8(): number {
     if (this.#at >= this.#end) throw new RangeError(TOO_SHORT)
     const value = this.#buffer[this.#at] as number

@@ -104,7 +104,7 @@ export const reindexScript = defineScript<
 
 export const fenceScript = defineScript<
   { account: string; field: string; dirty: boolean; nowMs: number },
-  Bytes | null
+  Buffer | null
 >({
   name: 'fence',
   keys: (call) => [call.account],
@@ -260,7 +260,6 @@ export const allScripts = [
   isolateAccountsScript,
 ]
 
-type Bytes = Buffer
 
 // A raw reply of a shape that its script cannot return is a broken invariant.
 function readReplies(raw: unknown, count: number): (number | unknown[])[] {
@@ -278,7 +277,7 @@ function readCount(raw: unknown): number {
   return raw as number
 }
 
-function readOptional(raw: unknown): Bytes | null {
+function readOptional(raw: unknown): Buffer | null {
   assert(raw === null || Buffer.isBuffer(raw), 'expected a value or nothing')
   return raw
 }

@@ -91,9 +91,14 @@ class DrainLoop {
   #roundAtMs = 0
   #endPause: () => void = () => undefined
   #isStopping = false
-  /** Not while someone waits for the end of this recorder. */
-  readonly #rest = (): Promise<void> =>
-    this.#isStopping ? Promise.resolve() : this.#options.restraint.rest()
+  /**
+   * Not while someone waits for the end of this recorder, or others may claim what it has read:
+   * `tenure` is 0 beside others.
+   */
+  readonly #rest = (): Promise<void> => {
+    if (this.#isStopping || this.#known.tenure === 0) return Promise.resolve()
+    return this.#options.restraint.rest()
+  }
   readonly #requests: Subscription
   readonly #recorders: Recorders
   readonly #heartbeat: NodeJS.Timeout

@@ -3,6 +3,7 @@
  * most of the machine that it runs on. Where they do not, such as on a machine of its own, it works
  * at full speed.
  */
+import { readFileSync } from 'node:fs'
 import { cpus } from 'node:os'
 import { setTimeout as delay } from 'node:timers/promises'
 import { type Backlog, backlogPercent } from '../ledger/backlog.ts'
@@ -11,7 +12,7 @@ import { monotonicMs } from '../runtime/clock.ts'
 export interface Restraint {
   /** Between two pieces of work. */
   rest(): Promise<void>
-  /** All entries have been read, or the stores were unavailable: what has been observed is void. */
+  /** All entries have been read, or the stores were unavailable: discards what was observed. */
   begin(): void
   /** Once a second. */
   observe(backlog: Backlog): void
@@ -38,10 +39,23 @@ export function createRestraint(fullSpeedPercent: number): Restraint {
   }
 }
 
-/** Idle time of all cores since the start of the machine. */
+/**
+ * Idle time of all cores since the start of the machine, with waits for disks. `cpus()` also reads
+ * the frequency of each core, which takes milliseconds on some machines.
+ */
 function idleMs(): number {
-  return cpus().reduce((sum, { times }) => sum + times.idle, 0)
+  let text: string
+  try {
+    text = readFileSync('/proc/stat', 'utf8')
+  } catch {
+    return cpus().reduce((sum, { times }) => sum + times.idle, 0)
+  }
+  const [, , , , idle = 0, disk = 0] = (text.split('\n', 1)[0] ?? '').split(/ +/).map(Number)
+  return (idle + disk) * TICK_MS
 }
+
+/** Unit of /proc/stat. */
+const TICK_MS = 10
 
 /**
  * The part of all cores that recorder and store may always use: at the highest lasting load they

@@ -4,11 +4,11 @@ import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 
 /**
- * Those of its affinity, or of the CPU quota of its container or service (cgroup v2) if that is
+ * The cores of its affinity, or of the CPU quota of its container or service (cgroup v2) if that is
  * less: Node 20 does not read quotas. A part of a core does not count, as in Node 22.
  */
 export function availableCores(read = readText, cores = availableParallelism()): number {
-  const own = /^0::(.*)$/m.exec(read('/proc/self/cgroup'))?.[1] ?? '/'
+  const own = /^0::(\/.*)$/m.exec(read('/proc/self/cgroup'))?.[1] ?? '/'
   let least = cores
   for (let group = own; ; group = join(group, '..')) {
     const [quota = '', period = ''] = read(join('/sys/fs/cgroup', group, 'cpu.max')).split(' ')

@@ -152,7 +152,7 @@ describe('the audit finds', () => {
     const { client } = stores.ledger.redis
     const state = (await client.hgetBuffer(accountKey(), stateField(10))) as Buffer
     const texts = await found(
-      () => client.hset(accountKey(), stateField(10), 'damaged'),
+      () => client.hset(accountKey(), stateField(10), '\u0002damaged'),
       () => client.hset(accountKey(), stateField(10), state),
     )
     expect(texts).toEqual([expect.stringMatching(/^owner 1:10: an owner is damaged: /)])

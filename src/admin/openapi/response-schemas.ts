@@ -1,5 +1,5 @@
 /**
- * Converts schemas of requests to those of responses (../views.ts): dates are texts or seconds, ids
+ * Converts schemas of requests to those of responses (entities/views.ts): dates are texts or seconds, ids
  * are objects, and an empty object is an empty list.
  */
 import { ref, refName, type Schema } from '../../catalog/entities/json-schema.ts'

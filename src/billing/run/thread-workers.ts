@@ -15,7 +15,7 @@ import type { ThreadAnswer, ThreadData, ThreadTask } from './thread.ts'
 const PAGES_PER_THREAD = 2
 
 export interface ThreadOptions {
-  /** As many as the machine has processors if absent. */
+  /** As many as this process may use cores if absent. */
   readonly threads?: number | undefined
   readonly log: Pick<Logger, 'warn'>
 }

@@ -1,6 +1,5 @@
 /**
- * Category `payment_gateways` of the stored configuration, a list of instances with sealed secrets,
- * and what charges need of category `payments`.
+ * Category `payment_gateways` of the stored configuration, a list of instances with sealed secrets.
  */
 import { type Static, Type } from '@sinclair/typebox'
 import { assert } from '../../domain/assert.ts'

@@ -63,14 +63,26 @@ export function checkAgainstSchema<T extends TSchema>(
   value: unknown,
   path: string,
 ): Static<T> {
+  // Defaults would make an object of a list.
+  throwIssues(issuesOf(schema, value, path, isOtherThanObject))
   const whole: unknown = Value.Default(schema, structuredClone(value))
   if (!Value.Check(schema, whole)) throwIssues(issuesOf(schema, whole, path))
   return whole as Static<T>
 }
 
-function issuesOf(schema: TSchema, value: unknown, path: string): FieldIssue[] {
+function isOtherThanObject({ type, value }: ValueError): boolean {
+  return type === ValueErrorType.Object && value !== undefined
+}
+
+function issuesOf(
+  schema: TSchema,
+  value: unknown,
+  path: string,
+  isIssue = (_error: ValueError): boolean => true,
+): FieldIssue[] {
   const reasons = new Map<string, string>()
   for (const error of Value.Errors(schema, value)) {
+    if (!isIssue(error)) continue
     const steps = error.path.replaceAll('/', '.').replaceAll('~1', '/').replaceAll('~0', '~')
     // The first of several errors of a field is the most general one.
     if (!reasons.has(steps)) reasons.set(steps, reasonOf(error))

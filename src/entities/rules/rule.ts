@@ -64,7 +64,7 @@ export interface CollectionRules {
   readonly endsWhileUsed?: boolean
   /**
    * Reads once what the check of new entities needs, which throws `EntityRuleError`. It precedes
-   * all other checks.
+   * `check`.
    */
   newEntityCheck?(
     documents: readonly RawDocument[],
