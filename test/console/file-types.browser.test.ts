@@ -81,7 +81,7 @@ describe.skipIf(CHROMIUM === undefined)('the check of a message', () => {
     await page.keyboard.press('g')
     await page.keyboard.press('f')
     await typeOf(page).waitFor()
-    expect(await page.evaluate(() => document.activeElement?.textContent)).toBe('File types')
+    await page.waitForFunction(() => document.activeElement?.textContent === 'File types')
     await page.keyboard.press('Tab')
     await page.keyboard.type('ACME')
     await page.keyboard.press('Tab')

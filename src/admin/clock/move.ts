@@ -1,6 +1,6 @@
 /** Shows the clock of the installation, and moves it forward. */
 import { setTimeout as delay } from 'node:timers/promises'
-import type { ChargeDeps } from '../../billing/charges/attempt.ts'
+import type { Gateways } from '../../billing/charges/gateways.ts'
 import type { Actor } from '../../catalog/actor.ts'
 import type { Audit } from '../../catalog/audit/audit.ts'
 import { advanceClock } from '../../catalog/installation-clock.ts'
@@ -19,7 +19,7 @@ import {
 export interface ClockParts extends DueParts {
   readonly audit: Audit
   readonly config: DueParts['config'] & Pick<Config, 'clock' | 'catalog'>
-  readonly charges: Pick<ChargeDeps, 'gateways' | 'sealer'>
+  readonly charges: { readonly gateways: Pick<Gateways, 'live'> }
 }
 
 export interface ShownClock {
