@@ -260,7 +260,6 @@ export const allScripts = [
   isolateAccountsScript,
 ]
 
-
 // A raw reply of a shape that its script cannot return is a broken invariant.
 function readReplies(raw: unknown, count: number): (number | unknown[])[] {
   assert(Array.isArray(raw) && raw.length === count, `expected ${count} replies`)

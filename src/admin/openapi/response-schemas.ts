@@ -1,6 +1,6 @@
 /**
- * Converts schemas of requests to those of responses (entities/views.ts): dates are texts or seconds, ids
- * are objects, and an empty object is an empty list.
+ * Converts schemas of requests to those of responses (entities/views.ts): dates are texts or
+ * seconds, ids are objects, and an empty object is an empty list.
  */
 import { ref, refName, type Schema } from '../../catalog/entities/json-schema.ts'
 
