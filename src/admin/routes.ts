@@ -4,6 +4,7 @@ import type { CustomerLookup } from '../billing/customer-lookup.ts'
 import type { LiveCatalogue } from '../billing/quote/live-catalogue.ts'
 import type { Audit } from '../catalog/audit/audit.ts'
 import type { Catalog } from '../catalog/connection.ts'
+import type { SettingsCache } from '../catalog/settings/current-settings.ts'
 import type { Config } from '../config/schema.ts'
 import type { EntityApi } from '../entities/api.ts'
 import type { CheckFileType } from '../file-types/check-report.ts'
@@ -41,6 +42,7 @@ export interface RouteParts {
   readonly redis: RedisConnection
   readonly clock: Clock
   readonly clockMover: ClockMover
+  readonly settings: SettingsCache
   readonly metrics: Metrics
   readonly log: Logger
   readonly audit: Audit
@@ -86,7 +88,7 @@ export function addRoutes(server: FastifyInstance, parts: RouteParts): void {
   const categories = createCategories(config)
   const admit = auth.guard.admit
   // Settings contain clients and their validity, which logins compare with the real time.
-  const changes = { catalog, audit, clock: realTimeOf(clock), categories }
+  const changes = { catalog, audit, clock: realTimeOf(clock), categories, current: parts.settings }
   addSettingsRoutes(server, { ...changes, admit, log })
   const { timeZone } = config.rating
   addClockRoutes(server, { mover: parts.clockMover, admit, log, timeZone })

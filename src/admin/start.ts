@@ -123,7 +123,7 @@ export async function startAdmin(options: AdminOptions): Promise<Admin> {
     const health = { ...fitness, areChangesFinished, hasUsers: () => hasUsers() }
     const charging = { lookup, liveCatalogue, checkFileType, cardGuesses, health }
     const apis = { audit, auth, entityApi, payments, cycle, reports, ...charging }
-    addRoutes(server, { ...parts, ...apis, redis, clockMover, metrics })
+    addRoutes(server, { ...parts, ...apis, redis, clockMover, metrics, settings })
     if (!auth.guard.isOpen) {
       const first = watchFirstAdmin({ catalog, clock: realTimeOf(clock), log, dataDir })
       ends.push(first)

@@ -3,6 +3,7 @@ import type { Actor } from '../../catalog/actor.ts'
 import type { Audit } from '../../catalog/audit/audit.ts'
 import type { Catalog } from '../../catalog/connection.ts'
 import { EntityConflictError } from '../../catalog/errors.ts'
+import type { SettingsCache } from '../../catalog/settings/current-settings.ts'
 import { changeStoredConfig, readCategory } from '../../catalog/settings/stored-config.ts'
 import { EntityRuleError } from '../../requests/errors.ts'
 import type { Clock } from '../../runtime/clock.ts'
@@ -15,6 +16,8 @@ export interface SettingsDeps {
   readonly audit: Audit
   readonly clock: Clock
   readonly categories: Categories
+  /** The settings that this process uses. */
+  readonly current?: Pick<SettingsCache, 'forget'>
 }
 
 export interface ReadSetting {
@@ -51,7 +54,7 @@ export async function writeChange(
   deps: Omit<SettingsDeps, 'categories'>,
   { category, type, rev: expected, edit, actor, isTrial }: SettingChange,
 ): Promise<ReadSetting> {
-  const { catalog, clock } = deps
+  const { catalog, clock, current } = deps
   const { name, view = (value: unknown) => value } = category
   const nowMs = clock.nowMs()
   let edited: Edited | undefined
@@ -76,6 +79,7 @@ export async function writeChange(
   const written = await translateConflict(() =>
     changeStoredConfig(catalog, name, make, { ...by, ...former }),
   )
+  current?.forget(name)
   const after = view(written.value)
   const told = edited?.response ?? { path: [] }
   if (isTrial) {

@@ -17,6 +17,11 @@ export interface CurrentSettings {
   get<T>(setting: StoredSetting<T>): Promise<T>
 }
 
+export interface SettingsCache extends CurrentSettings {
+  /** This process has changed the category: the next `get` reads it. */
+  forget(category: string): void
+}
+
 interface CachedCategory {
   value: unknown
   readMs: number
@@ -27,7 +32,7 @@ export function createCurrentSettings(
   catalog: Catalog,
   clock: Clock,
   pollMs: number,
-): CurrentSettings {
+): SettingsCache {
   const cache = new Map<string, CachedCategory>()
   const readCategory = async (category: string): Promise<CachedCategory> => {
     const found = cache.get(category)
@@ -47,6 +52,7 @@ export function createCurrentSettings(
     }
   }
   return {
+    forget: (category) => void cache.delete(category),
     async get<T>(setting: StoredSetting<T>) {
       const { value, parsed } = await readCategory(setting.category)
       if (!parsed.has(setting)) parsed.set(setting, setting.read(value))
