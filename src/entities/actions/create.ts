@@ -25,8 +25,11 @@ export async function create(stores: EntityStores, request: WriteRequest): Promi
   const document = await newDocument(stores, request)
   const what = `create ${definition.name}`
   const rules = stores.rules[definition.name]
+  // A repeated decision keeps the number, otherwise each conflict would leave a gap.
+  let taken: number | undefined
   const decide = async () => {
-    const numbered = await withAssignedNumber(stores, request, document)
+    const numbered = await withAssignedNumber(stores, request, document, taken)
+    if (isNumbered(definition)) taken = Number(numbered[definition.keyField])
     const draft = new Draft([])
     const added = draft.add(numbered)
     const context = ruleContextOf(stores, 'create', fromOf(added), request.actor)
@@ -79,17 +82,19 @@ async function withAssignedNumber(
   { catalog }: EntityStores,
   { definition, trial }: WriteRequest,
   document: RawDocument,
+  taken: number | undefined,
 ): Promise<RawDocument> {
   const { keyField } = definition
+  const nextOf = (attempt: number): number | Promise<number> => {
+    if (attempt === 1 && taken !== undefined) return taken
+    return trial === undefined ? takeNumbers(catalog, 1) : nextNumber(catalog, attempt)
+  }
   if (!isNumbered(definition)) {
     await orNote(trial, () => checkDuplicate(catalog, definition, document))
     return document
   }
   for (let attempt = 1; ; attempt += 1) {
-    const number = await (trial === undefined
-      ? takeNumbers(catalog, 1)
-      : nextNumber(catalog, attempt))
-    const numbered = { ...document, [keyField]: number }
+    const numbered = { ...document, [keyField]: await nextOf(attempt) }
     try {
       await checkDuplicate(catalog, definition, numbered)
       return numbered

@@ -87,7 +87,7 @@ const DOTTED_NAMES: Readonly<Record<string, DottedNames>> = {
   rates: USAGE_TYPE,
 }
 
-/** Pattern of field names that are not declared individually; null if there are none. */
+/** Pattern of field names that are not declared individually; null if all names are declared. */
 export function dottedNamePattern(
   collection: string,
   action: ActionName,

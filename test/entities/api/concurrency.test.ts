@@ -10,7 +10,7 @@ import {
   useApiServer,
   type Way,
 } from '../../support/entities/api/api-server.ts'
-import { make, makeSubscriber } from '../../support/entities/api/creators.ts'
+import { make, makeSubscriber, ORDINARY } from '../../support/entities/api/creators.ts'
 
 const world = useApiServer({ admins: 2 })
 const WAYS: readonly Way[] = ['form', 'json', 'multipart']
@@ -212,6 +212,17 @@ describe('a unique value', () => {
     const answers = await all('taxes', Array.from({ length: 20 }, write))
     expect(answers.filter(({ body }) => body.status === 1)).toHaveLength(1)
     expect(await stored(world, 'taxes', { key: 'ONE_ALONE' })).toHaveLength(1)
+  })
+
+  it('as number of an account follows the last one, also after a conflict', async () => {
+    const write = (): Write => ({
+      action: 'create',
+      query: {},
+      update: { ...ORDINARY['accounts']?.(), from: '2026-01-01' },
+    })
+    const answers = await all('accounts', Array.from({ length: 20 }, write))
+    const numbers = answers.map(({ body }) => Number(body.entity['aid'])).sort((a, b) => a - b)
+    expect(numbers).toEqual(numbers.map((_, index) => Number(numbers[0]) + index))
   })
 
   it('as number of an account or subscriber is never assigned twice', async () => {
