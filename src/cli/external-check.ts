@@ -4,7 +4,7 @@
  */
 import { randomUUID } from 'node:crypto'
 import { calendarOf } from '../billing/credit/credits.ts'
-import { cycleSpan, keyAt } from '../billing/cycle-key.ts'
+import { cycleSpan, keyAt } from '../billing/cycle/cycle-key.ts'
 import { askBillable } from '../billing/run/open-accounts.ts'
 import { customFieldsOf } from '../catalog/settings/customer-fields.ts'
 import {

@@ -12,8 +12,9 @@ import {
   type NodeState,
   type ToLoop,
 } from './loop-messages.ts'
+import type { ServePort } from './shared-workers.ts'
 import { type Realtime, type RealtimeOptions, startRealtime } from './start.ts'
-import type { ListenPort, ServePort, ThreadContext } from './thread-context.ts'
+import type { ListenPort, ThreadContext } from './thread-context.ts'
 
 /** Dependencies that the composition root passes to charging, equal for all event loops. */
 export type Wiring = Pick<RealtimeOptions, 'defaults' | 'rules' | 'follow' | 'buildWorker'>

@@ -11,7 +11,7 @@ import { type HangWatch, watchForHangs } from './hang-watch.ts'
 import { type BuiltWorker, InlineWorker } from './inline-worker.ts'
 import { createRoutes, type Routes } from './routes.ts'
 import { SessionOrder } from './session-order.ts'
-import type { SharedWorkers } from './thread-context.ts'
+import type { SharedWorkers } from './shared-workers.ts'
 import {
   type OnOutcome,
   type Pending,

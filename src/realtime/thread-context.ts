@@ -1,10 +1,9 @@
 /** Context of an event loop that shares the process with others (`realtime.listeners`). */
-import type { MessagePort } from 'node:worker_threads'
 import type { Config } from '../config/schema.ts'
 import { availableCores } from '../runtime/cores.ts'
 import type { PortSharing } from './http/listening.ts'
 import type { RateTable } from './http/rate-limits.ts'
-import type { RouteTable } from './routes.ts'
+import type { SharedWorkers } from './shared-workers.ts'
 
 /** HTTP port of an event loop. */
 export interface ListenPort {
@@ -12,27 +11,6 @@ export interface ListenPort {
   /** Null if no other event loop listens there. */
   readonly sharing: PortSharing | null
 }
-
-/**
- * The workers of the process as one event loop reaches them: its own, and those of other loops over
- * ports. Workers are numbered over all loops.
- */
-export interface SharedWorkers {
-  /**
-   * Index of the event loop; 0 is the main thread, which runs everything that exists once per
-   * process.
-   */
-  readonly loop: number
-  /** Number of event loops, each with as many workers. */
-  readonly loops: number
-  readonly routes: RouteTable
-  /** Passes a port to a worker of another event loop. It is closed when that worker ends. */
-  connect(worker: number, port: MessagePort): void
-  /** Called once with the function that serves a port by a worker of this event loop. */
-  onConnect(serve: ServePort): void
-}
-
-export type ServePort = (worker: number, port: MessagePort) => void
 
 export interface ThreadContext extends SharedWorkers {
   /** Rate limits, shared by all event loops. */

@@ -5,7 +5,7 @@ import {
   keyAt,
   keyEndMs,
   keyStartMs,
-} from '../billing/cycle-key.ts'
+} from '../billing/cycle/cycle-key.ts'
 
 export type CycleWord = 'current' | 'first_unconfirmed' | 'last_confirmed' | 'confirmed'
 

@@ -3,7 +3,7 @@
  * exact decimals.
  */
 import { calendarOf } from '../billing/credit/credits.ts'
-import { keyAfter, keyEndMs } from '../billing/cycle-key.ts'
+import { keyAfter, keyEndMs } from '../billing/cycle/cycle-key.ts'
 import type { Catalog } from '../catalog/connection.ts'
 import { Exact } from '../catalog/records/exact-amount.ts'
 import type { Config } from '../config/schema.ts'

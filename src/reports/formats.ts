@@ -1,7 +1,7 @@
 /** Formats of the values of a column, applied in their order. */
 import { Decimal } from 'decimal.js'
 import { currencyDigits, currencyName } from '../billing/currency.ts'
-import { type BillingCalendar, keyEndMs, keyStartMs } from '../billing/cycle-key.ts'
+import { type BillingCalendar, keyEndMs, keyStartMs } from '../billing/cycle/cycle-key.ts'
 import { Exact } from '../catalog/records/exact-amount.ts'
 import { isCycleKey } from '../domain/cycle.ts'
 import { isUnset } from '../domain/fields.ts'

@@ -7,7 +7,7 @@ import { type ChargeRequest, serviceRequest } from '../../src/domain/charge-requ
 import type { WorkerTask } from '../../src/domain/worker-task.ts'
 import { type Pool, type PoolOptions, startPool } from '../../src/realtime/pool.ts'
 import { createRouteTable } from '../../src/realtime/routes.ts'
-import type { ServePort } from '../../src/realtime/thread-context.ts'
+import type { ServePort } from '../../src/realtime/shared-workers.ts'
 import type { RequestSender } from '../../src/realtime/worker-queue.ts'
 import { createLogger } from '../../src/runtime/log.ts'
 import { bundled } from '../support/bundle.ts'

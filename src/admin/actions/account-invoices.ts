@@ -1,7 +1,7 @@
 /** `POST /api/accountinvoices`: the invoice documents of accounts. */
 import { type Static, Type } from '@sinclair/typebox'
 import { calendarOf } from '../../billing/credit/credits.ts'
-import { keyAfter, keyAt } from '../../billing/cycle-key.ts'
+import { keyAfter, keyAt } from '../../billing/cycle/cycle-key.ts'
 import { DOCUMENT_FORMATS, type DocumentFormat } from '../../billing/documents/documents.ts'
 import { BillingError } from '../../billing/errors.ts'
 import { integerFrom, isNothing, textOf } from '../../billing/payments/payment-order.ts'

@@ -2,7 +2,7 @@
 import { Type } from '@sinclair/typebox'
 import { calendarOf } from '../../billing/credit/credits.ts'
 import { CycleError, type StoredRevision } from '../../billing/cycle/compute.ts'
-import { keyAt } from '../../billing/cycle-key.ts'
+import { keyAt } from '../../billing/cycle/cycle-key.ts'
 import type { DocumentFormat } from '../../billing/documents/documents.ts'
 import { NothingToInvoiceError } from '../../billing/documents/errors.ts'
 import { integerFrom } from '../../billing/payments/payment-order.ts'

@@ -1,6 +1,6 @@
 /** `querybillrun`: invoices of accounts. */
 import { Type } from '@sinclair/typebox'
-import { isInvoiceKey } from '../../billing/cycle-key.ts'
+import { isInvoiceKey } from '../../billing/cycle/cycle-key.ts'
 import { integerFrom } from '../../billing/payments/payment-order.ts'
 import type { Filter } from '../../catalog/collections.ts'
 import type { BillrunDocument } from '../../catalog/entities/bill.ts'

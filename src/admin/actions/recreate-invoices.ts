@@ -1,7 +1,7 @@
 /** `recreateinvoices`: computes the unconfirmed invoices of the last cycle again. */
 import { Type } from '@sinclair/typebox'
 import { calendarOf } from '../../billing/credit/credits.ts'
-import { keyAfter, keyAt } from '../../billing/cycle-key.ts'
+import { keyAfter, keyAt } from '../../billing/cycle/cycle-key.ts'
 import { readParked } from '../../billing/run/parked.ts'
 import { runAccounts } from '../../billing/run/run-accounts.ts'
 import { runCycleOf } from '../../billing/run/run-cycle.ts'

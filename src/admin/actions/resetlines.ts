@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto'
 import { Type } from '@sinclair/typebox'
 import { calendarOf } from '../../billing/credit/credits.ts'
-import { keyAt } from '../../billing/cycle-key.ts'
+import { keyAt } from '../../billing/cycle/cycle-key.ts'
 import { appendAudit } from '../../catalog/audit/audit.ts'
 import { ObjectId } from '../../catalog/collections.ts'
 import { anyValue, listOf, mapOf } from '../../catalog/entities/json-schema.ts'

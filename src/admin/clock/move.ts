@@ -1,6 +1,6 @@
 /** Shows the clock of the installation, and moves it forward. */
 import { setTimeout as delay } from 'node:timers/promises'
-import type { Gateways } from '../../billing/charges/gateways.ts'
+import type { Gateways } from '../../billing/cards/gateways.ts'
 import type { Actor } from '../../catalog/actor.ts'
 import type { Audit } from '../../catalog/audit/audit.ts'
 import { advanceClock } from '../../catalog/installation-clock.ts'

@@ -1,8 +1,8 @@
 /** Composition of charges and cards: stores, gateways, books. */
 
+import { createGateways, type Gateways } from '../../billing/cards/gateways.ts'
 import type { TokenizeDeps } from '../../billing/cards/tokenize.ts'
 import type { ChargeDeps } from '../../billing/charges/attempt.ts'
-import { createGateways, type Gateways } from '../../billing/charges/gateways.ts'
 import { createPaymentBooks } from '../../billing/charges/payment-books.ts'
 import { createSandboxStore } from '../../billing/charges/sandbox-store.ts'
 import { moneyFormat } from '../../billing/currency.ts'

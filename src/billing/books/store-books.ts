@@ -6,8 +6,6 @@ import type { BillDocument } from '../../catalog/entities/bill.ts'
 import { type Exact, exactAmount, storedAmount } from '../../catalog/records/exact-amount.ts'
 import { stateOf } from '../../catalog/transactions/state.ts'
 import { sumOf } from '../amount.ts'
-import { bookEvents } from '../events/book-events.ts'
-import { hasMoneyRules, loadMoneyRules, writeMoneyEvents } from '../events/money-events.ts'
 import {
   AccountBooks,
   type BooksTotals,
@@ -26,7 +24,9 @@ import {
   openAmount,
   refOf,
 } from './bill.ts'
+import { bookEvents } from './book-events.ts'
 import { postingDocument } from './journal.ts'
+import { hasMoneyRules, loadMoneyRules, writeMoneyEvents } from './money-events.ts'
 
 /** A transaction of the catalogue, and why it is made. */
 export interface BooksWriter extends Cause {

@@ -6,7 +6,7 @@ import type { Catalog } from '../../catalog/connection.ts'
 import type { TokenizationDocument } from '../../catalog/records/payment-documents.ts'
 import type { SavedCard, TokenOutcome } from '../../external/payment/gateway.ts'
 import type { Clock } from '../../runtime/clock.ts'
-import type { Gateways } from '../charges/gateways.ts'
+import type { Gateways } from './gateways.ts'
 
 export interface TokenizeDeps {
   readonly catalog: Catalog

@@ -11,10 +11,10 @@ import {
 } from '../../external/payment/gateway.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import type { Logger } from '../../runtime/log.ts'
+import type { Gateways } from '../cards/gateways.ts'
 import type { MoneyFormat } from '../currency.ts'
 import type { CustomerLookup } from '../customer-lookup.ts'
 import { applyEvent, ChargeChangedError, type ChargeStores, readCharge } from './charge-store.ts'
-import type { Gateways } from './gateways.ts'
 import { type ChargeEvent, ChargeTransitionError } from './transitions.ts'
 
 export interface ChargeDeps extends ChargeStores {

@@ -12,7 +12,7 @@ import type { Catalogue, RateRevision, SubscriberProfile } from '../../domain/ca
 import { FieldError } from '../../domain/fields.ts'
 import type { TaxContext } from '../../rating/price.ts'
 import type { CustomerLookup } from '../customer-lookup.ts'
-import { keyAfter } from '../cycle-key.ts'
+import { keyAfter } from '../cycle/cycle-key.ts'
 import { customerProfile } from './customer-profile.ts'
 
 const NOT_DELETED = { deleted: { $ne: true } } as const

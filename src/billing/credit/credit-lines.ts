@@ -15,7 +15,7 @@ import {
   keyAt,
   keyStartMs,
   lineKey,
-} from '../cycle-key.ts'
+} from '../cycle/cycle-key.ts'
 import { adjustedTaxes, type TaxedLines } from './adjusted-taxes.ts'
 import { CreditProcessError, CreditRefusal, type CreditRequest } from './credit-request.ts'
 

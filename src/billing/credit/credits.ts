@@ -8,7 +8,7 @@ import { exactDecimal, toScale } from '../../domain/money.ts'
 import { PriceRangeError } from '../../domain/tariff.ts'
 import { currencyDigits } from '../currency.ts'
 import type { CustomerLookup } from '../customer-lookup.ts'
-import { activeKey, type BillingCalendar } from '../cycle-key.ts'
+import { activeKey, type BillingCalendar } from '../cycle/cycle-key.ts'
 import type { TaxedLines } from './adjusted-taxes.ts'
 import { creditCustomers } from './credit-customers.ts'
 import {

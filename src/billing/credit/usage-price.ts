@@ -17,7 +17,7 @@ import type { ChargeContext } from '../../rating/decision.ts'
 import { compileCalculators } from '../../rating/match/calculators.ts'
 import { RateFinder } from '../../rating/match/finder.ts'
 import type { TaxContext } from '../../rating/price.ts'
-import type { BillingCalendar } from '../cycle-key.ts'
+import type { BillingCalendar } from '../cycle/cycle-key.ts'
 
 export interface UsageToPrice {
   readonly rate: RateRevision

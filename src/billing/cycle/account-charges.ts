@@ -1,8 +1,8 @@
 /** All charges, discounts and conditional charges of an account in a cycle, before tax. Pure. */
 import type { Fields } from '../../domain/fields.ts'
 import { moneyFormat } from '../currency.ts'
-import { periodEnding } from '../cycle-key.ts'
 import { type Adjuster, adjusterOf } from './adjuster.ts'
+import { periodEnding } from './cycle-key.ts'
 import { dayOf } from './days.ts'
 import {
   addGrant,

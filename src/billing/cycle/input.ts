@@ -3,7 +3,7 @@ import type { CreditLineDocument } from '../../catalog/records/credit-line.ts'
 import type { RealtimeLineDocument } from '../../catalog/records/line-document.ts'
 import type { Fields } from '../../domain/fields.ts'
 import type { TaxContext } from '../../rating/price.ts'
-import type { BillingCalendar } from '../cycle-key.ts'
+import type { BillingCalendar } from './cycle-key.ts'
 import type { LateUsage } from './late-usage.ts'
 import type { CycleSpan } from './lines.ts'
 

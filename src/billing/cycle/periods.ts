@@ -1,6 +1,7 @@
 /** Charges of plans and services whose period is longer than a cycle. Pure. */
-import { cycleSpan, keyAt, periodOf } from '../cycle-key.ts'
+
 import { periodLines } from './charges.ts'
+import { cycleSpan, keyAt, periodOf } from './cycle-key.ts'
 import { dayOf } from './days.ts'
 import type { AccountCycle } from './input.ts'
 import type { ChargeLine, CycleSpan } from './lines.ts'

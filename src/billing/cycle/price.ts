@@ -13,7 +13,7 @@ import {
   objectAt,
 } from '../../domain/fields.ts'
 import { Exact } from '../../rating/line-tax.ts'
-import { type Recurrence, recurrenceOf } from '../cycle-key.ts'
+import { type Recurrence, recurrenceOf } from './cycle-key.ts'
 import { dateOf, monthLength, monthsLater } from './days.ts'
 
 /** A price in the periods [from, to) since the activation; `to` null: without end. */

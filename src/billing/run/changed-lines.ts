@@ -3,8 +3,8 @@ import type { Catalog } from '../../catalog/connection.ts'
 import type { CycleLineDocument } from '../../catalog/records/cycle-line.ts'
 import { Exact } from '../../catalog/records/exact-amount.ts'
 import type { Fields } from '../../domain/fields.ts'
+import { keyAfter } from '../cycle/cycle-key.ts'
 import type { changedLines } from '../cycle/reconcile.ts'
-import { keyAfter } from '../cycle-key.ts'
 
 /** A line that differs; amounts before tax, as decimal text. */
 export interface ChangedLine {

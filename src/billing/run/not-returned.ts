@@ -4,8 +4,8 @@
  */
 import type { Catalog } from '../../catalog/connection.ts'
 import type { CycleLineDocument } from '../../catalog/records/cycle-line.ts'
+import { keyAfter } from '../cycle/cycle-key.ts'
 import { changedLines } from '../cycle/reconcile.ts'
-import { keyAfter } from '../cycle-key.ts'
 import type { AccountSource } from './account-source.ts'
 import { type Assumed, withAssumed } from './assumed.ts'
 import { type ChangedLine, changeOf, comparableLine, readStoredLines } from './changed-lines.ts'

@@ -10,7 +10,7 @@ import {
   loadMoneyRules,
   type MoneyEvent,
   writeMoneyEvents,
-} from '../events/money-events.ts'
+} from '../books/money-events.ts'
 import type { RunCycle } from './run-cycle.ts'
 import type { RunStores } from './runs.ts'
 

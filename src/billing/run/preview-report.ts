@@ -1,7 +1,7 @@
 /** Head and totals of a preview, and its checks. */
 import type { Catalog } from '../../catalog/connection.ts'
 import { Exact } from '../../catalog/records/exact-amount.ts'
-import { keyAfter } from '../cycle-key.ts'
+import { keyAfter } from '../cycle/cycle-key.ts'
 import { BillingError } from '../errors.ts'
 import { type Assumed, assumedAccounts } from './assumed.ts'
 import type { AccountPreview } from './preview.ts'

@@ -7,7 +7,7 @@ import { readCategory } from '../../catalog/settings/stored-config.ts'
 import type { Config } from '../../config/schema.ts'
 import { FieldError, type Fields, isObject } from '../../domain/fields.ts'
 import type { CycleCatalogue, CycleSettings, StoredRevision } from '../cycle/compute.ts'
-import { recurrenceOf } from '../cycle-key.ts'
+import { recurrenceOf } from '../cycle/cycle-key.ts'
 
 export type RunConfig = Pick<Config, 'rating' | 'billing' | 'invoices'>
 

@@ -4,7 +4,7 @@ import type { Catalog } from '../../catalog/connection.ts'
 import type { BillrunDocument } from '../../catalog/entities/bill.ts'
 import type { CycleRunDocument } from '../../catalog/records/cycle-documents.ts'
 import { exactAmount } from '../../catalog/records/exact-amount.ts'
-import { type BillingCalendar, type CycleStatus, cycleStatus } from '../cycle-key.ts'
+import { type BillingCalendar, type CycleStatus, cycleStatus } from '../cycle/cycle-key.ts'
 import { type RunCycle, type RunName, runCycleOf } from './run-cycle.ts'
 
 export type CycleTimeStatus = 'past' | 'present' | 'future'

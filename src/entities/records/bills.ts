@@ -2,9 +2,10 @@
  * Invoices and payments: their dates can be changed, and bills that no other bill refers to can be
  * deleted.
  */
+
+import { reportOverdue } from '../../billing/books/overdue.ts'
 import type { BooksWriter } from '../../billing/books/store-books.ts'
 import { BillingError } from '../../billing/errors.ts'
-import { reportOverdue } from '../../billing/events/overdue.ts'
 import { postRemoval } from '../../billing/invoices/invoice-bill.ts'
 import { plainActor } from '../../catalog/actor.ts'
 import { type AuditEntry, appendAudit } from '../../catalog/audit/audit.ts'

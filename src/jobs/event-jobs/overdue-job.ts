@@ -1,9 +1,9 @@
 /**
  * The standing job that finds debts when their due date passes. It follows the due dates, so that
  * each run reads the bills of the time since the last one; bills that are overdue from their
- * beginning, or again, are found when they are written (billing/events).
+ * beginning, or again, are found when they are written (billing/books).
  */
-import { dueWithin, nextDueDate, reportOverdue } from '../../billing/events/overdue.ts'
+import { dueWithin, nextDueDate, reportOverdue } from '../../billing/books/overdue.ts'
 import { NODE_ACTOR } from '../../catalog/actor.ts'
 import type { Catalog } from '../../catalog/connection.ts'
 import { moneyRulesIn } from '../../catalog/settings/event-settings.ts'

@@ -1,7 +1,7 @@
 /** Charges of longer periods over many runs, against a model that walks through the days. */
 import { describe, expect, it } from 'vitest'
+import { cycleSpan, keyAfter, keyAt } from '../../../src/billing/cycle/cycle-key.ts'
 import type { StoredRevision } from '../../../src/billing/cycle/input.ts'
-import { cycleSpan, keyAfter, keyAt } from '../../../src/billing/cycle-key.ts'
 import { adjustment, offer, ofPlan, subscriber } from '../../support/billing/account-cycle.ts'
 import { FOREVER, runs, sum, UTC } from '../../support/billing/runs.ts'
 

@@ -1,9 +1,9 @@
 /** An account against a simple model that walks through the days of the cycle. */
 import { describe, expect, it } from 'vitest'
 import { computeAccount } from '../../../src/billing/cycle/compute.ts'
+import { cycleSpan } from '../../../src/billing/cycle/cycle-key.ts'
 import type { StoredRevision } from '../../../src/billing/cycle/input.ts'
 import type { CycleSpan } from '../../../src/billing/cycle/lines.ts'
-import { cycleSpan } from '../../../src/billing/cycle-key.ts'
 import { Exact } from '../../../src/rating/line-tax.ts'
 import { accountCycle, offer, subscriber, wanted } from '../../support/billing/account-cycle.ts'
 

@@ -3,6 +3,7 @@ import { expect } from 'vitest'
 import { accountCharges } from '../../../src/billing/cycle/account-charges.ts'
 import type { Timing } from '../../../src/billing/cycle/charges.ts'
 import { type AccountInvoice, computeAccount } from '../../../src/billing/cycle/compute.ts'
+import { type BillingCalendar, cycleSpan, keyAfter } from '../../../src/billing/cycle/cycle-key.ts'
 import type {
   AccountCycle,
   CycleSettings,
@@ -11,7 +12,6 @@ import type {
 import type { ChargeLine } from '../../../src/billing/cycle/lines.ts'
 import { wantedCharges } from '../../../src/billing/cycle/target.ts'
 import { holdersOf } from '../../../src/billing/cycle/timeline.ts'
-import { type BillingCalendar, cycleSpan, keyAfter } from '../../../src/billing/cycle-key.ts'
 import { FOREVER_MS, parseInstant } from '../../../src/domain/time.ts'
 import type { TaxContext } from '../../../src/rating/price.ts'
 import { taxationOf } from './cycle.ts'

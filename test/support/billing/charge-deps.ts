@@ -1,8 +1,8 @@
 /** Dependencies of charges on a store; also loaded by child processes of tests. */
 
+import { createGateways } from '../../../src/billing/cards/gateways.ts'
 import type { AccountRun } from '../../../src/billing/charges/account-run.ts'
 import type { ChargeDeps } from '../../../src/billing/charges/attempt.ts'
-import { createGateways } from '../../../src/billing/charges/gateways.ts'
 import { createPaymentBooks } from '../../../src/billing/charges/payment-books.ts'
 import { createSandboxStore } from '../../../src/billing/charges/sandbox-store.ts'
 import { moneyFormat } from '../../../src/billing/currency.ts'

@@ -1,5 +1,6 @@
 /** Charges, discounts and holders of one cycle, built by hand. */
 import { moneyFormat } from '../../../src/billing/currency.ts'
+import { keyEndMs, keyStartMs } from '../../../src/billing/cycle/cycle-key.ts'
 import {
   type AdjustmentInput,
   adjustmentsOf,
@@ -16,7 +17,6 @@ import {
   taxAdjustment,
   taxCharge,
 } from '../../../src/billing/cycle/tax.ts'
-import { keyEndMs, keyStartMs } from '../../../src/billing/cycle-key.ts'
 import { compileTerms } from '../../../src/catalog/compile/discount.ts'
 import { compileTax } from '../../../src/catalog/compile/tax.ts'
 import { Exact } from '../../../src/catalog/records/exact-amount.ts'

@@ -1,7 +1,7 @@
 /** Many runs of one account, each of which knows what the earlier ones have written. */
 import { computeAccount } from '../../../src/billing/cycle/compute.ts'
+import { type BillingCalendar, keyAfter } from '../../../src/billing/cycle/cycle-key.ts'
 import type { StoredRevision } from '../../../src/billing/cycle/input.ts'
-import { type BillingCalendar, keyAfter } from '../../../src/billing/cycle-key.ts'
 import type { CycleLineDocument } from '../../../src/catalog/records/cycle-line.ts'
 import { FOREVER_MS } from '../../../src/domain/time.ts'
 import { Exact } from '../../../src/rating/line-tax.ts'

@@ -1,7 +1,7 @@
 /** `/billrun/cycles`, `cycle` and `chargestatus`. */
 import { type TSchema, Type } from '@sinclair/typebox'
 import { calendarOf } from '../../../billing/credit/credits.ts'
-import { keyAfter, keyAt } from '../../../billing/cycle-key.ts'
+import { keyAfter, keyAt } from '../../../billing/cycle/cycle-key.ts'
 import { readParked } from '../../../billing/run/parked.ts'
 import { type RunName, runIdOf } from '../../../billing/run/run-cycle.ts'
 import {

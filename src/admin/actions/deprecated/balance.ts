@@ -2,7 +2,7 @@
 import { Type } from '@sinclair/typebox'
 import { calendarOf } from '../../../billing/credit/credits.ts'
 import { CycleError } from '../../../billing/cycle/compute.ts'
-import { keyAt } from '../../../billing/cycle-key.ts'
+import { keyAt } from '../../../billing/cycle/cycle-key.ts'
 import { expectedInvoice } from '../../../billing/run/expected.ts'
 import { AccountInputError } from '../../../billing/run/read-accounts.ts'
 import { runCycleOf } from '../../../billing/run/run-cycle.ts'

@@ -1,18 +1,22 @@
 /** Balances as a collection of the entity API. */
 import { randomUUID } from 'node:crypto'
-import { plainActor } from '../../catalog/actor.ts'
-import type { Fields } from '../../domain/fields.ts'
-import type { OperationLine } from '../../domain/line.ts'
-import type { RecordActions, RecordWriteRequest } from '../../entities/api.ts'
-import type { ActionName } from '../../entities/definitions/definition.ts'
-import { balancesOf } from '../../entities/follow-ups.ts'
-import { type RedeemDeps, redeemCard } from '../cards/redeem.ts'
-import { findBalances } from './find.ts'
-import { locateBalance } from './live.ts'
-import { type BalanceDeps, isGiven } from './loads.ts'
-import { type BalanceEntry, type OperationAudit, performAudited } from './operation-audit.ts'
-import { deleteBalance } from './remove.ts'
-import { updateBalance } from './update.ts'
+import { plainActor } from '../catalog/actor.ts'
+import type { Fields } from '../domain/fields.ts'
+import type { OperationLine } from '../domain/line.ts'
+import type { RecordActions, RecordWriteRequest } from '../entities/api.ts'
+import type { ActionName } from '../entities/definitions/definition.ts'
+import { balancesOf } from '../entities/follow-ups.ts'
+import { findBalances } from './balances/find.ts'
+import { locateBalance } from './balances/live.ts'
+import { type BalanceDeps, isGiven } from './balances/loads.ts'
+import {
+  type BalanceEntry,
+  type OperationAudit,
+  performAudited,
+} from './balances/operation-audit.ts'
+import { deleteBalance } from './balances/remove.ts'
+import { updateBalance } from './balances/update.ts'
+import { type RedeemDeps, redeemCard } from './cards/redeem.ts'
 
 /** A write without an operation id gets a random one, so repeating it is a separate operation. */
 export function balanceActions(deps: RedeemDeps): RecordActions {

@@ -2,11 +2,11 @@
  * Keys of billing cycles (`billrun_key`, YYYYMM of the month in which the cycle ends), the cycle of
  * a line, the periods of offers that are charged less often, and the status of a cycle. Pure.
  */
-import { cycleAt, cycleEndMs, isCycleKey } from '../domain/cycle.ts'
-import { choiceAt, FieldError, isEmpty, isUnset, objectAt, wholeAt } from '../domain/fields.ts'
-import { localTime, parseInstant } from '../domain/time.ts'
-import { dayAfter, dayOf } from './cycle/days.ts'
-import type { CycleSpan } from './cycle/lines.ts'
+import { cycleAt, cycleEndMs, isCycleKey } from '../../domain/cycle.ts'
+import { choiceAt, FieldError, isEmpty, isUnset, objectAt, wholeAt } from '../../domain/fields.ts'
+import { localTime, parseInstant } from '../../domain/time.ts'
+import { dayAfter, dayOf } from './days.ts'
+import type { CycleSpan } from './lines.ts'
 
 export interface BillingCalendar {
   /** IANA zone of the installation. */

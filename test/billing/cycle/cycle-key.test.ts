@@ -7,8 +7,8 @@ import {
   keyEndMs,
   keyStartMs,
   lineKey,
-} from '../../src/billing/cycle-key.ts'
-import { isCycleKey } from '../../src/domain/cycle.ts'
+} from '../../../src/billing/cycle/cycle-key.ts'
+import { isCycleKey } from '../../../src/domain/cycle.ts'
 
 const UTC = { zone: 'UTC', cycleDay: 1 }
 const at = (text: string) => Date.parse(text)

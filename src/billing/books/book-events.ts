@@ -2,10 +2,10 @@
 import type { Exact } from '../../catalog/records/exact-amount.ts'
 import type { MoneyEventType } from '../../domain/events/money.ts'
 import { sumOf } from '../amount.ts'
-import type { AccountBooks, StoredBooks } from '../books/account-books.ts'
-import { type Bill, isUnconfirmed, keyOf, refOf } from '../books/bill.ts'
-import type { Posting } from '../books/journal.ts'
+import type { AccountBooks, StoredBooks } from './account-books.ts'
+import { type Bill, isUnconfirmed, keyOf, refOf } from './bill.ts'
 import { billRow } from './bill-row.ts'
+import type { Posting } from './journal.ts'
 import type { MoneyEvent } from './money-events.ts'
 import { isOwed, isPastDue, overdueEvent } from './overdue.ts'
 

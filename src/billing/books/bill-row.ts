@@ -1,8 +1,8 @@
 /** The fields of an event that describe its bill. */
 import { exactAmount } from '../../catalog/records/exact-amount.ts'
 import type { Fields } from '../../domain/fields.ts'
-import { type Bill, isUnusedDeposit } from '../books/bill.ts'
 import { currencyName } from '../currency.ts'
+import { type Bill, isUnusedDeposit } from './bill.ts'
 
 const SECOND_MS = 1_000
 
