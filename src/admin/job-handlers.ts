@@ -1,6 +1,7 @@
 /** Handlers by kind of job, and the standing jobs required by the settings. */
 import { setTimeout as delay } from 'node:timers/promises'
 import type { EntityApi } from '../entities/api.ts'
+import { beginDueCharges, chargeRunHandler, dueChargesHandler } from '../jobs/charge-jobs.ts'
 import type { CycleParts } from '../jobs/cycle/cycle.ts'
 import { confirmHandler, cycleHandler } from '../jobs/cycle/jobs.ts'
 import { beginDigests, type DigestJobParts, digestHandler } from '../jobs/digest.ts'
@@ -18,8 +19,7 @@ import type { ReportParts } from '../reports/parts.ts'
 import { removeReports } from '../reports/retention.ts'
 import type { Logger } from '../runtime/log.ts'
 import type { Metrics } from '../runtime/metrics.ts'
-import { beginDueCharges, chargeRunHandler, dueChargesHandler } from './payments/jobs.ts'
-import type { Payments } from './payments/payments.ts'
+import type { Payments } from './payments.ts'
 
 export type HandlerParts = Pick<RetentionParts, 'config' | 'metrics'> &
   Pick<ForwardParts, 'metrics'> & {

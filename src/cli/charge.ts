@@ -1,8 +1,9 @@
 /** `tollgate charge`: charges accounts through their payment gateways, directly on the store. */
-import { chargeRunHandler } from '../admin/payments/jobs.ts'
-import { createCharges } from '../admin/payments/payments.ts'
+
+import { createCharges } from '../admin/payments.ts'
 import { createAccounts } from '../billing/run/open-accounts.ts'
 import { createCurrentSettings } from '../catalog/settings/current-settings.ts'
+import { chargeRunHandler } from '../jobs/charge-jobs.ts'
 import { beginJob, readJob } from '../jobs/jobs.ts'
 import { runJob } from '../jobs/runner.ts'
 import { createLogger } from '../runtime/log.ts'

@@ -2,7 +2,7 @@
 import { type ClockMover, createClockMover, type MovedClock } from '../admin/clock/move.ts'
 import { createEntityApi } from '../admin/entity-api.ts'
 import { jobHandlers } from '../admin/job-handlers.ts'
-import { createCharges } from '../admin/payments/payments.ts'
+import { createCharges } from '../admin/payments.ts'
 import { createAudit } from '../catalog/audit/audit.ts'
 import { createCurrentSettings } from '../catalog/settings/current-settings.ts'
 import type { Config } from '../config/schema.ts'

@@ -8,7 +8,7 @@ import type { Catalog } from '../catalog/connection.ts'
 import { Exact } from '../catalog/records/exact-amount.ts'
 import type { Config } from '../config/schema.ts'
 import type { Fields } from '../domain/fields.ts'
-import { lastConfirmedKey } from '../entities/actions/minimum-date.ts'
+import { lastConfirmedKey } from '../entities/rules/minimum-date.ts'
 import { jsonValue } from './row-values.ts'
 
 export interface DashboardCall {

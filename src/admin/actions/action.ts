@@ -23,7 +23,7 @@ import type { RawParameters } from '../../requests/raw-parameters.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import type { Logger } from '../../runtime/log.ts'
 import type { CustomerChange } from '../../store/customer-changes.ts'
-import type { Payments } from '../payments/payments.ts'
+import type { Payments } from '../payments.ts'
 import { type CastOptions, castParameters, param } from './parameters.ts'
 
 /** Limit on the header `Idempotency-Key`. */

@@ -14,9 +14,9 @@ import {
   text,
 } from '../../catalog/entities/json-schema.ts'
 import { PAYMENTS } from '../../catalog/settings/payment-settings.ts'
+import type { RunOptions } from '../../jobs/charge-jobs.ts'
 import { addJob } from '../../jobs/jobs.ts'
 import { ActionError } from '../../requests/errors.ts'
-import type { RunOptions } from '../payments/jobs.ts'
 import { type ActionAnswer, type CommitPart, type MoneyCall, moneyAction } from './action.ts'
 import {
   CHARGE_PARAMETERS,

@@ -6,7 +6,7 @@ import type { Catalog } from '../../catalog/connection.ts'
 import { type CreditFields, creditFieldsOf } from '../../catalog/settings/line-settings.ts'
 import { readCategory } from '../../catalog/settings/stored-config.ts'
 import { isCycleKey } from '../../domain/cycle.ts'
-import { badKey } from '../../entities/requests/stored-value.ts'
+import { badKey } from '../../requests/stored-value.ts'
 import { param } from './parameters.ts'
 
 /** In the order in which errors are reported. */

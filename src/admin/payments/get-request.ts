@@ -13,8 +13,8 @@ import { CARD_PAGE_PARAMETERS, openCardPage } from '../actions/cards.ts'
 import { actionErrorHandler } from '../actions/errors.ts'
 import { castParameters, param } from '../actions/parameters.ts'
 import { readParameters, registerBodies } from '../http/body.ts'
+import type { Payments } from '../payments.ts'
 import { PAYMENT_ENDPOINTS } from '../permissions/endpoints.ts'
-import type { Payments } from './payments.ts'
 
 /** Authorises a caller to open hosted pages, or throws. `sent`: what may be signed. */
 export type AdmitCardPage = (

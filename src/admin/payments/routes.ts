@@ -20,9 +20,9 @@ import type { Logger } from '../../runtime/log.ts'
 import { policyOriginOf } from '../headers.ts'
 import { errorHandler } from '../http/answer.ts'
 import { bodyParameters, queryParameters, registerBodies } from '../http/body.ts'
+import type { Payments } from '../payments.ts'
 import { PAYMENT_ENDPOINTS } from '../permissions/endpoints.ts'
 import { type AdmitCardPage, addGetRequest } from './get-request.ts'
-import type { Payments } from './payments.ts'
 
 const FORM_BYTES_MAX = 16 * 1024
 const NOTIFICATION_BYTES_MAX = 256 * 1024

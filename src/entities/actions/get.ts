@@ -4,7 +4,7 @@ import { entitiesIn } from '../../catalog/entities/entity-table.ts'
 import type { Fields } from '../../domain/fields.ts'
 import { type CollectionDefinition, isRecord, type SortOrder } from '../definitions/definition.ts'
 import type { ReadRequest, ReadResult } from '../requests/entity-request.ts'
-import { documentsOf, NOT_DELETED } from './revisions.ts'
+import { documentsOf, NOT_DELETED } from '../revisions.ts'
 
 export async function get(catalog: Catalog, request: ReadRequest): Promise<ReadResult> {
   const { definition, page, size, sort, signal } = request

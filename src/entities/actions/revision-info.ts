@@ -5,10 +5,10 @@ import { FOREVER_MS } from '../../domain/time.ts'
 import { type CollectionDefinition, isRecord } from '../definitions/definition.ts'
 import type { ReadRequest } from '../requests/entity-request.ts'
 import { versionOf } from '../requests/versions.ts'
+import { documentsOf, NOT_DELETED } from '../revisions.ts'
 import { fromOf, toOf } from '../timeline/draft.ts'
 import { OPEN_ENDED_MS } from '../timeline/edits.ts'
 import { STATE, stateAt } from './current-revision.ts'
-import { documentsOf, NOT_DELETED } from './revisions.ts'
 
 const STATUS = { [STATE.active]: 'active', [STATE.future]: 'future', [STATE.expired]: 'expired' }
 

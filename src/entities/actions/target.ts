@@ -7,9 +7,9 @@ import { DISPLAY, EntityRuleError, fieldRule, TargetError } from '../../requests
 import type { CollectionDefinition } from '../definitions/definition.ts'
 import type { FieldDefinition } from '../fields/field-definition.ts'
 import { type IfMatch, versionOf } from '../requests/versions.ts'
+import { findDocuments, findRevision, NOT_DELETED } from '../revisions.ts'
 import { dateText } from '../timeline/dates.ts'
 import { fromOf, toOf } from '../timeline/draft.ts'
-import { findDocuments, findRevision, NOT_DELETED } from './revisions.ts'
 
 export interface Target {
   /** Value of the key field. */

@@ -8,6 +8,7 @@ import type { RawDocument } from '../../catalog/compile/document.ts'
 import type { Catalog, ReadLimits } from '../../catalog/connection.ts'
 import type { Fields } from '../../domain/fields.ts'
 import type { ReadRequest, ReadResult } from '../requests/entity-request.ts'
+import { documentsOf } from '../revisions.ts'
 import {
   currentRevision,
   currentRevisionsByKey,
@@ -16,7 +17,6 @@ import {
   stateAt,
 } from './current-revision.ts'
 import { filterOf, keyBounds, projectionOf, sortOf } from './get.ts'
-import { documentsOf } from './revisions.ts'
 
 /** Number of candidates whose entities are read together. */
 const BATCH_MAX = 500

@@ -6,9 +6,9 @@ import { fieldRule, throwRules } from '../../requests/errors.ts'
 import type { CollectionDefinition } from '../definitions/definition.ts'
 import { fieldValue, type UniqueValue, uniqueValues } from '../fields/check.ts'
 import type { FieldDefinition } from '../fields/field-definition.ts'
+import { documentsOf, findDocuments, NOT_DELETED } from '../revisions.ts'
 import { fromOf, toOf } from '../timeline/draft.ts'
 import { overlap, type RevisionSpan, spanOf, uncovered } from '../timeline/spans.ts'
-import { documentsOf, findDocuments, NOT_DELETED } from './revisions.ts'
 
 /** Duplicates are refused even if their validity does not overlap or has ended. */
 export async function checkDuplicate(

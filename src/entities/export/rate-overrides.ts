@@ -3,7 +3,7 @@ import type { Collection } from '../../catalog/collections.ts'
 import type { Catalog } from '../../catalog/connection.ts'
 import type { Fields } from '../../domain/fields.ts'
 import { stateAt } from '../actions/current-revision.ts'
-import { NOT_DELETED } from '../actions/revisions.ts'
+import { NOT_DELETED } from '../revisions.ts'
 import { toOf } from '../timeline/draft.ts'
 import { type RateOverride, SERVICE } from './rate-rows.ts'
 

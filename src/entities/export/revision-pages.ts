@@ -6,8 +6,8 @@ import type { RawDocument } from '../../catalog/compile/document.ts'
 import type { Catalog, ReadLimits } from '../../catalog/connection.ts'
 import type { Fields } from '../../domain/fields.ts'
 import { currentRevisionsByKey, stateAt } from '../actions/current-revision.ts'
-import { documentsOf, NOT_DELETED } from '../actions/revisions.ts'
 import type { CollectionDefinition } from '../definitions/definition.ts'
+import { documentsOf, NOT_DELETED } from '../revisions.ts'
 
 export interface CurrentRevisionsOptions {
   definition: CollectionDefinition

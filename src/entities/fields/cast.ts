@@ -5,7 +5,7 @@ import { parseInstant } from '../../domain/time.ts'
 import { InvalidFieldsError } from '../../requests/errors.ts'
 import { dateOf, secUsecInstant, type TimeContext } from '../../requests/instant.ts'
 import { FieldProblems } from '../../requests/problems.ts'
-import { storedValue } from '../requests/stored-value.ts'
+import { storedValue } from '../../requests/stored-value.ts'
 
 /** The value to store, or the reason why it is refused. */
 export type Cast = { value: unknown } | { reason: string }

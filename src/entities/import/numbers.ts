@@ -1,8 +1,8 @@
 /** Assigns numbers to new accounts and subscribers, once for all rows of a batch. */
 import { takeNumbers } from '../../catalog/revisions/sequence.ts'
 import { EntityRuleError } from '../../requests/errors.ts'
-import { documentsOf, NOT_DELETED } from '../actions/revisions.ts'
 import { isNumbered } from '../definitions/definition.ts'
+import { documentsOf, NOT_DELETED } from '../revisions.ts'
 import type { ImportJob, NewRow } from './job.ts'
 
 /** Used in dry runs: a number that no entity has. */

@@ -1,8 +1,8 @@
 /** Checks the taxes in rows of rates: usage with an unknown tax would not be taxed. */
 import { EntityRuleError } from '../../requests/errors.ts'
-import { NOT_DELETED } from '../actions/revisions.ts'
 import { hasTrait } from '../definitions/traits.ts'
 import { valueIn } from '../export/cells.ts'
+import { NOT_DELETED } from '../revisions.ts'
 import { quotedExcerpt } from './cells.ts'
 import type { ImportJob } from './job.ts'
 import type { ValidUnit } from './unit.ts'

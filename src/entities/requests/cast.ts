@@ -5,8 +5,8 @@ import { fullTimestamp, type TimeContext } from '../../requests/instant.ts'
 import { declaredAt, overlapping } from '../../requests/names.ts'
 import type { Param, Params } from '../../requests/param.ts'
 import { FieldProblems } from '../../requests/problems.ts'
+import { badKey, storedValue } from '../../requests/stored-value.ts'
 import { TRIAL_ISSUES_MAX, type WriteTrial } from '../trial.ts'
-import { badKey, storedValue } from './stored-value.ts'
 
 export interface CastUpdate {
   /** By declared name; dotted names are not nested. */

@@ -17,7 +17,7 @@ import type { TimeContext } from '../../requests/instant.ts'
 import { declaredAt, unknownReason, unsafeName } from '../../requests/names.ts'
 import type { Param, Params } from '../../requests/param.ts'
 import { FieldProblems } from '../../requests/problems.ts'
-import { badKey } from './stored-value.ts'
+import { badKey } from '../../requests/stored-value.ts'
 
 /** Operators that a filter may contain. */
 export const OPERATORS = [

@@ -7,8 +7,8 @@ import type { CompoundParameters } from '../../requests/json-text.ts'
 import { badFieldName, overlapping } from '../../requests/names.ts'
 import { FieldProblems, truncatedName } from '../../requests/problems.ts'
 import type { RawParameters } from '../../requests/raw-parameters.ts'
+import { storedValue } from '../../requests/stored-value.ts'
 import type { Filter } from './query-language.ts'
-import { storedValue } from './stored-value.ts'
 
 export interface PageLimits {
   /** Page size if `size` is not given. */

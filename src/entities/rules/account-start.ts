@@ -4,8 +4,8 @@
  */
 import type { RawDocument } from '../../catalog/compile/document.ts'
 import type { ChangeDecision } from '../../catalog/revisions/entity-changes.ts'
-import { findDocuments, NOT_DELETED } from '../actions/revisions.ts'
 import type { CollectionDefinition } from '../definitions/definition.ts'
+import { findDocuments, NOT_DELETED } from '../revisions.ts'
 import { Draft, fromOf } from '../timeline/draft.ts'
 import { deriveAccount } from '../timeline/subscriber-dates.ts'
 import type { RuleContext } from './rule.ts'

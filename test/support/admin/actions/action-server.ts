@@ -9,7 +9,7 @@ import {
   addActionRoutes,
 } from '../../../../src/admin/actions/routes.ts'
 import { createEntityApi } from '../../../../src/admin/entity-api.ts'
-import { createPayments } from '../../../../src/admin/payments/payments.ts'
+import { createPayments } from '../../../../src/admin/payments.ts'
 import { addReportRoutes } from '../../../../src/admin/reports/routes.ts'
 import { createServer } from '../../../../src/admin/server.ts'
 import { createLiveCatalogue } from '../../../../src/billing/quote/live-catalogue.ts'

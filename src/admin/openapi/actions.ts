@@ -11,12 +11,12 @@ import {
   text,
 } from '../../catalog/entities/json-schema.ts'
 import { ADMIN } from '../../identity/caller.ts'
-import { idempotencyKeySchema } from '../openapi/components.ts'
-import { content, ERROR_EXAMPLES, response } from '../openapi/errors.ts'
-import { codeSamples, type Operation, type PathItem } from '../openapi/operations.ts'
-import { type Action, IDEMPOTENCY_KEY_LENGTH_MAX, pathsOf } from './action.ts'
-import { type Deprecation, deprecationOf } from './deprecated/deprecations.ts'
-import { envelopeOf } from './envelope.ts'
+import { type Action, IDEMPOTENCY_KEY_LENGTH_MAX, pathsOf } from '../actions/action.ts'
+import { type Deprecation, deprecationOf } from '../actions/deprecated/deprecations.ts'
+import { envelopeOf } from '../actions/envelope.ts'
+import { idempotencyKeySchema } from './components.ts'
+import { content, ERROR_EXAMPLES, response } from './errors.ts'
+import { codeSamples, type Operation, type PathItem } from './operations.ts'
 
 export const ACTION_TAG = { name: 'actions', description: 'One-off operations' } as const
 

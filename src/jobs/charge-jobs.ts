@@ -1,13 +1,13 @@
 /** Jobs of charges: a run over many accounts, and the standing job for due charges. */
-import type { AccountResult, PayMode } from '../../billing/charges/account-run.ts'
-import type { ChargeDeps } from '../../billing/charges/attempt.ts'
-import type { BillSelection, ChargeMode } from '../../billing/charges/books.ts'
-import { handleDueCharges } from '../../billing/charges/due.ts'
-import { chargeAccount } from '../../billing/charges/run.ts'
-import { EntityConflictError } from '../../catalog/errors.ts'
-import { beginJob, type ClaimedJob } from '../../jobs/jobs.ts'
-import type { JobHandler } from '../../jobs/runner.ts'
-import { realTimeOf } from '../../runtime/clock.ts'
+import type { AccountResult, PayMode } from '../billing/charges/account-run.ts'
+import type { ChargeDeps } from '../billing/charges/attempt.ts'
+import type { BillSelection, ChargeMode } from '../billing/charges/books.ts'
+import { handleDueCharges } from '../billing/charges/due.ts'
+import { chargeAccount } from '../billing/charges/run.ts'
+import { EntityConflictError } from '../catalog/errors.ts'
+import { realTimeOf } from '../runtime/clock.ts'
+import { beginJob, type ClaimedJob } from './jobs.ts'
+import type { JobHandler } from './runner.ts'
 
 /** Selection of a run; kept in the options of its job. */
 export interface RunOptions extends BillSelection {

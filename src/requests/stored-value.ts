@@ -1,8 +1,8 @@
 /** Values that are stored unchanged, except for dates: checks their keys. */
-import { fullTimestamp, secUsecInstant } from '../../requests/instant.ts'
-import { DEPTH_MAX } from '../../requests/json-limits.ts'
-import { unsafeName } from '../../requests/names.ts'
-import type { FieldProblems } from '../../requests/problems.ts'
+import { fullTimestamp, secUsecInstant } from './instant.ts'
+import { DEPTH_MAX } from './json-limits.ts'
+import { unsafeName } from './names.ts'
+import type { FieldProblems } from './problems.ts'
 
 /**
  * A copy in which full ISO timestamps and `{sec, usec}`, the format of dates in responses, are

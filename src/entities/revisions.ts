@@ -1,9 +1,9 @@
 /** Reads of revisions as they are stored. */
-import type { Collection, ObjectId } from '../../catalog/collections.ts'
-import type { RawDocument } from '../../catalog/compile/document.ts'
-import type { Catalog } from '../../catalog/connection.ts'
-import type { Fields } from '../../domain/fields.ts'
-import type { CollectionDefinition } from '../definitions/definition.ts'
+import type { Collection, ObjectId } from '../catalog/collections.ts'
+import type { RawDocument } from '../catalog/compile/document.ts'
+import type { Catalog } from '../catalog/connection.ts'
+import type { Fields } from '../domain/fields.ts'
+import type { CollectionDefinition } from './definitions/definition.ts'
 
 export const NOT_DELETED = { deleted: { $ne: true } } as const
 
