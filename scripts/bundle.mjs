@@ -12,7 +12,7 @@ const root = dirname(dirname(fileURLToPath(import.meta.url)))
 const COMMAND_LINE = ['src/main']
 const PROCESSES = [
   ...['src/role-process', 'src/loop-thread', 'src/embedded/mongo'],
-  ...['src/workers/main', 'src/billing/run/thread', 'src/billing/documents/thread'],
+  ...['src/workers/main', 'src/billing/run/thread', 'src/billing/run/document-thread'],
 ]
 /** Programs of `bench`, and modules of it that Node starts or loads into the product. */
 const BENCHMARKS = [

@@ -1,16 +1,16 @@
 /** `tollgate cycle …`: runs the billing cycle, directly on the store. */
 import { calendarOf } from '../billing/credit/credits.ts'
+import type { RunName } from '../billing/cycle/run-cycle.ts'
 import { createDocuments } from '../billing/documents/documents.ts'
-import { documentThreads } from '../billing/documents/threads.ts'
 import { BillingError } from '../billing/errors.ts'
 import type { OpenAccounts } from '../billing/run/account-source.ts'
 import { confirmInvoices, hasUnconfirmed } from '../billing/run/confirm.ts'
+import { documentThreads } from '../billing/run/document-threads.ts'
 import { MAIL_KIND, mailHandler } from '../billing/run/invoice-mail.ts'
 import { createAccounts } from '../billing/run/open-accounts.ts'
 import { readParked, skipParked } from '../billing/run/parked.ts'
 import { type PageWorkers, participate, type RunDeps } from '../billing/run/participate.ts'
 import { retryParked } from '../billing/run/run-accounts.ts'
-import type { RunName } from '../billing/run/run-cycle.ts'
 import { beginRun, resetRun } from '../billing/run/runs.ts'
 import {
   type CycleState,

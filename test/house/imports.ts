@@ -81,7 +81,7 @@ export const PACKAGE_PREFIXES: Readonly<Record<string, readonly string[]>> = {
   piscina: [
     'realtime/worker-thread.ts',
     'billing/run/thread-workers.ts',
-    'billing/documents/threads.ts',
+    'billing/run/document-threads.ts',
   ],
   re2js: ['rating/rule-regex.ts'],
   'node:net': [

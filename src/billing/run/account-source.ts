@@ -1,6 +1,6 @@
 /** Where runs get their accounts from: MongoDB, or the customer system. */
 import type { BillableAccount } from '../../external/customers/billable.ts'
-import type { RunCycle } from './run-cycle.ts'
+import type { RunCycle } from '../cycle/run-cycle.ts'
 
 /** A page of the customer system; one may be divided into several pages of a run. */
 export interface SourcePage {

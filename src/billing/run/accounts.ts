@@ -1,8 +1,8 @@
 /** Accounts that are stored in MongoDB, in the order of their numbers. */
 import type { Filter } from '../../catalog/collections.ts'
 import type { Catalog } from '../../catalog/connection.ts'
+import type { RunCycle } from '../cycle/run-cycle.ts'
 import { type AccountSource, FIRST_PAGE } from './account-source.ts'
-import type { RunCycle } from './run-cycle.ts'
 
 /** Revisions are read together with the lines, by the thread that computes the invoices. */
 export function storedAccounts(catalog: Catalog): AccountSource {

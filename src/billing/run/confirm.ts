@@ -13,18 +13,17 @@ import type { OutboxDocument } from '../../catalog/transactions/outbox-document.
 import type { Config } from '../../config/schema.ts'
 import type { Logger } from '../../runtime/log.ts'
 import type { BooksWriter } from '../books/store-books.ts'
+import type { RunCycle } from '../cycle/run-cycle.ts'
 import type { Documents } from '../documents/documents.ts'
+import { type SettledLine, settleLines } from '../invoices/input-lines.ts'
 import { storeInvoiceBill } from '../invoices/invoice-bill.ts'
+import { invoicePartsOf, invoicesOf, UNCONFIRMED } from '../invoices/stored-invoice.ts'
 import { dueDatesOf } from './due-dates.ts'
 import { unchangedAccounts } from './input-digest.ts'
-import { type SettledLine, settleLines } from './input-lines.ts'
 import { writeFiles } from './invoice-files.ts'
 import { enqueueMail, sendMails } from './invoice-mail.ts'
 import { readParked } from './parked.ts'
-import type { RunCycle } from './run-cycle.ts'
 import { type RunStores, readRun } from './runs.ts'
-import { invoicesOf, UNCONFIRMED } from './status.ts'
-import { invoicePartsOf } from './stored-invoice.ts'
 
 export interface ConfirmDeps extends RunStores {
   readonly config: Pick<Config, 'rating' | 'mail' | 'invoices'>

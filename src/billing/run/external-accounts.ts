@@ -9,8 +9,8 @@ import {
 } from '../../external/customers/billable.ts'
 import { CustomerSystemError } from '../../external/customers/errors.ts'
 import type { RevisionContext } from '../../external/customers/revisions.ts'
+import type { RunCycle } from '../cycle/run-cycle.ts'
 import { type AccountSource, FIRST_PAGE, type SourcePage } from './account-source.ts'
-import type { RunCycle } from './run-cycle.ts'
 
 export interface ExternalAccountsOptions {
   /** Sends the request; rejects with `CustomerSystemError`. */

@@ -6,6 +6,7 @@ import { createHash } from 'node:crypto'
 import type { ClientSession } from '../../catalog/collections.ts'
 import type { Catalog } from '../../catalog/connection.ts'
 import { chargedBeyond } from '../cycle/late-usage.ts'
+import type { RunCycle } from '../cycle/run-cycle.ts'
 import {
   type InputLines,
   lineReader,
@@ -13,8 +14,7 @@ import {
   NO_LINES,
   readInputLines,
   type SettledLine,
-} from './input-lines.ts'
-import type { RunCycle } from './run-cycle.ts'
+} from '../invoices/input-lines.ts'
 
 export interface InputDigest {
   readonly lines: number

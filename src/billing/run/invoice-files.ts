@@ -5,7 +5,7 @@ import type { BillrunDocument } from '../../catalog/entities/bill.ts'
 import type { Config } from '../../config/schema.ts'
 import type { Logger } from '../../runtime/log.ts'
 import type { DocumentFormat, Documents } from '../documents/documents.ts'
-import { UNCONFIRMED } from './status.ts'
+import { UNCONFIRMED } from '../invoices/stored-invoice.ts'
 
 export interface FileDeps {
   readonly catalog: Catalog

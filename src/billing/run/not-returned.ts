@@ -6,12 +6,12 @@ import type { Catalog } from '../../catalog/connection.ts'
 import type { CycleLineDocument } from '../../catalog/records/cycle-line.ts'
 import { keyAfter } from '../cycle/cycle-key.ts'
 import { changedLines } from '../cycle/reconcile.ts'
+import { type RunCycle, runCycleOf } from '../cycle/run-cycle.ts'
 import type { AccountSource } from './account-source.ts'
 import { type Assumed, withAssumed } from './assumed.ts'
 import { type ChangedLine, changeOf, comparableLine, readStoredLines } from './changed-lines.ts'
 import { type ComputeAccount, computeOne } from './process-page.ts'
 import { readAccounts } from './read-accounts.ts'
-import { type RunCycle, runCycleOf } from './run-cycle.ts'
 import type { RunData } from './run-data.ts'
 
 /** A line of a confirmed invoice that today's revisions would not make, or make differently. */

@@ -8,8 +8,8 @@ import type { CyclePageDocument, CycleRunDocument } from '../../catalog/records/
 import { isDuplicate } from '../../catalog/transactions/duplicate.ts'
 import { realTimeOf } from '../../runtime/clock.ts'
 import { hasEnded, processIdentity } from '../../runtime/process-identity.ts'
+import type { RunCycle } from '../cycle/run-cycle.ts'
 import { type AccountSource, type Customers, FIRST_PAGE } from './account-source.ts'
-import type { RunCycle } from './run-cycle.ts'
 import type { RunStores } from './runs.ts'
 
 /** Accounts that are read, computed and stored together. */

@@ -11,7 +11,7 @@ import {
   type MoneyEvent,
   writeMoneyEvents,
 } from '../books/money-events.ts'
-import type { RunCycle } from './run-cycle.ts'
+import type { RunCycle } from '../cycle/run-cycle.ts'
 import type { RunStores } from './runs.ts'
 
 /** Longer reasons are cut. */

@@ -12,6 +12,7 @@ import type {
 } from '../../catalog/records/cycle-documents.ts'
 import { CustomerSystemError } from '../../external/customers/errors.ts'
 import type { Logger } from '../../runtime/log.ts'
+import type { RunCycle } from '../cycle/run-cycle.ts'
 import type { AccountSource } from './account-source.ts'
 import { isCustomerSystemAway } from './external-accounts.ts'
 import {
@@ -25,7 +26,6 @@ import {
 } from './pages.ts'
 import { readParked } from './parked.ts'
 import type { AwaitTurn, PageTask } from './process-page.ts'
-import type { RunCycle } from './run-cycle.ts'
 import { type RunConfig, type RunData, readRunData } from './run-data.ts'
 import { finishRun, pauseRun, type RunParts, readRun } from './runs.ts'
 

@@ -4,6 +4,7 @@ import { Exact } from '../../catalog/records/exact-amount.ts'
 import type { InvoiceDocument } from '../../catalog/records/invoice-document.ts'
 import type { CycleCatalogue } from '../cycle/compute.ts'
 import { changedLines } from '../cycle/reconcile.ts'
+import type { RunCycle } from '../cycle/run-cycle.ts'
 import type { TaxChange } from '../cycle/written-taxes.ts'
 import {
   type AccountPage,
@@ -19,7 +20,6 @@ import { PAGE_SIZE } from './pages.ts'
 import { type PriceChange, priceChangesOf, withOtherRule } from './price-changes.ts'
 import { type ComputeAccount, computeOne } from './process-page.ts'
 import { type AccountInput, readAccounts } from './read-accounts.ts'
-import type { RunCycle } from './run-cycle.ts'
 import { type RunConfig, type RunData, readRunData } from './run-data.ts'
 
 export interface PreviewDeps {

@@ -8,9 +8,8 @@ import { dayOf, dayStartMs } from '../cycle/days.ts'
 import type { HolderRevisions } from '../cycle/input.ts'
 import type { PastBalance } from '../cycle/invoice.ts'
 import { withoutTaken } from '../cycle/late-usage.ts'
+import { type RunCycle, runIdOf } from '../cycle/run-cycle.ts'
 import type { InvoiceLine } from '../cycle/totals.ts'
-import { currentBalances } from '../statements/balances.ts'
-import type { Customers } from './account-source.ts'
 import {
   type InputLine,
   type InputLines,
@@ -18,8 +17,9 @@ import {
   NO_LINES,
   readInputLines,
   readPage,
-} from './input-lines.ts'
-import { type RunCycle, runIdOf } from './run-cycle.ts'
+} from '../invoices/input-lines.ts'
+import { currentBalances } from '../statements/balances.ts'
+import type { Customers } from './account-source.ts'
 import { longestPeriod, type RunData } from './run-data.ts'
 
 /** Fields of usage and credits that an invoice depends on; the others are several times as long. */

@@ -1,9 +1,9 @@
 /** Computes and stores given accounts, without a run of the whole cycle. */
 import type { CycleCounts } from '../../catalog/records/cycle-documents.ts'
+import type { RunCycle } from '../cycle/run-cycle.ts'
 import { PAGE_SIZE } from './pages.ts'
 import { readParked } from './parked.ts'
 import type { RunDeps } from './participate.ts'
-import type { RunCycle } from './run-cycle.ts'
 import { readRunData } from './run-data.ts'
 import { NO_COUNTS, readRun } from './runs.ts'
 

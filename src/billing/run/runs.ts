@@ -7,10 +7,10 @@ import type { Catalog } from '../../catalog/connection.ts'
 import type { CycleCounts, CycleRunDocument } from '../../catalog/records/cycle-documents.ts'
 import { type Clock, realTimeOf } from '../../runtime/clock.ts'
 import { hasEnded } from '../../runtime/process-identity.ts'
+import { type RunCycle, runIdOf } from '../cycle/run-cycle.ts'
 import { BillingError } from '../errors.ts'
+import { invoicesOf } from '../invoices/stored-invoice.ts'
 import type { OpenAccounts } from './account-source.ts'
-import { type RunCycle, runIdOf } from './run-cycle.ts'
-import { invoicesOf } from './status.ts'
 
 export interface RunStores {
   readonly catalog: Catalog

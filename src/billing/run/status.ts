@@ -5,7 +5,8 @@ import type { BillrunDocument } from '../../catalog/entities/bill.ts'
 import type { CycleRunDocument } from '../../catalog/records/cycle-documents.ts'
 import { exactAmount } from '../../catalog/records/exact-amount.ts'
 import { type BillingCalendar, type CycleStatus, cycleStatus } from '../cycle/cycle-key.ts'
-import { type RunCycle, type RunName, runCycleOf } from './run-cycle.ts'
+import { type RunCycle, type RunName, runCycleOf } from '../cycle/run-cycle.ts'
+import { invoicesOf, UNCONFIRMED } from '../invoices/stored-invoice.ts'
 
 export type CycleTimeStatus = 'past' | 'present' | 'future'
 
@@ -20,20 +21,6 @@ export interface InvoiceCounts {
   /** Those that are confirmed, or decided not to be billed. */
   readonly confirmed: number
 }
-
-/** The invoices of a run; of all accounts unless they have different invoicing days. */
-export function invoicesOf({ key, invoicingDay, cycle }: RunCycle): Filter<BillrunDocument> {
-  const ofKey = { billrun_key: key }
-  return invoicingDay === null ? ofKey : { ...ofKey, end_date: new Date(cycle.endMs) }
-}
-
-/** Confirmed, or decided not to be billed. */
-export function isConfirmed({ billed }: Pick<BillrunDocument, 'billed'>): boolean {
-  return billed === 1 || billed === 2
-}
-
-/** Selects invoices that are neither confirmed nor decided not to be billed. */
-export const UNCONFIRMED = { billed: { $in: [null, 0] } } as unknown as Filter<BillrunDocument>
 
 export async function readCycleState(
   catalog: Catalog,

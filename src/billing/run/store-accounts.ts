@@ -6,14 +6,14 @@ import type { AnyBulkWriteOperation, ClientSession } from '../../catalog/collect
 import type { BillrunDocument } from '../../catalog/entities/bill.ts'
 import type { CycleCounts } from '../../catalog/records/cycle-documents.ts'
 import type { AccountInvoice } from '../cycle/compute.ts'
+import type { RunCycle } from '../cycle/run-cycle.ts'
+import { type SettledLine, settleLines } from '../invoices/input-lines.ts'
+import { isConfirmed } from '../invoices/stored-invoice.ts'
 import { nextInvoiceIds } from '../numbers.ts'
 import { dueDatesOf } from './due-dates.ts'
-import { type SettledLine, settleLines } from './input-lines.ts'
 import { forgetParked, parkAccounts } from './parked.ts'
-import type { RunCycle } from './run-cycle.ts'
 import type { RunData } from './run-data.ts'
 import { NO_COUNTS, type RunStores } from './runs.ts'
-import { isConfirmed } from './status.ts'
 
 /** The result of an account: its invoice, null without one, or why it failed. */
 export interface StoredResult {

@@ -8,10 +8,10 @@ import type { Config } from '../../config/schema.ts'
 import { type ClockOffset, clockWith } from '../../runtime/clock.ts'
 import { calendarOf } from '../credit/credits.ts'
 import { computeAccount } from '../cycle/compute.ts'
+import { type RunName, runCycleOf, runIdOf } from '../cycle/run-cycle.ts'
 import type { Customers } from './account-source.ts'
 import { PageLostError } from './pages.ts'
 import { type PageDeps, processPage } from './process-page.ts'
-import { type RunName, runCycleOf, runIdOf } from './run-cycle.ts'
 import { type RunData, readRunData } from './run-data.ts'
 
 export interface ThreadData {

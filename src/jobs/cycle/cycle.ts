@@ -1,8 +1,8 @@
 /** Composition of the billing cycle: worker threads, documents, the state of this process. */
 import { computeAccount } from '../../billing/cycle/compute.ts'
 import { createDocuments, type Documents } from '../../billing/documents/documents.ts'
-import { type DocumentThreads, documentThreads } from '../../billing/documents/threads.ts'
 import type { OpenAccounts } from '../../billing/run/account-source.ts'
+import { type DocumentThreads, documentThreads } from '../../billing/run/document-threads.ts'
 import { MAIL_KIND, mailHandler } from '../../billing/run/invoice-mail.ts'
 import type { PageWorkers, RunDeps } from '../../billing/run/participate.ts'
 import type { ComputeAccount } from '../../billing/run/process-page.ts'

@@ -1,8 +1,8 @@
 /** Jobs of the billing cycle: a run, and the confirmation of its invoices. */
 import { calendarOf } from '../../billing/credit/credits.ts'
+import { type RunName, runCycleOf, runIdOf } from '../../billing/cycle/run-cycle.ts'
 import { confirmInvoices } from '../../billing/run/confirm.ts'
 import { participate } from '../../billing/run/participate.ts'
-import { type RunName, runCycleOf, runIdOf } from '../../billing/run/run-cycle.ts'
 import type { Metrics } from '../../runtime/metrics.ts'
 import type { JobHandler } from '../runner.ts'
 import type { CycleParts } from './cycle.ts'

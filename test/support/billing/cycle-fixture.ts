@@ -7,6 +7,7 @@ import {
   type AccountInvoice,
   CycleError,
 } from '../../../src/billing/cycle/compute.ts'
+import { runCycleOf } from '../../../src/billing/cycle/run-cycle.ts'
 import { storedAccounts } from '../../../src/billing/run/accounts.ts'
 import { inlineWorkers } from '../../../src/billing/run/inline-workers.ts'
 import {
@@ -15,7 +16,6 @@ import {
   type RunDeps,
 } from '../../../src/billing/run/participate.ts'
 import type { ComputeAccount } from '../../../src/billing/run/process-page.ts'
-import { runCycleOf } from '../../../src/billing/run/run-cycle.ts'
 import { beginRun } from '../../../src/billing/run/runs.ts'
 import { type Catalog, openCatalog } from '../../../src/catalog/connection.ts'
 import type { CycleRunDocument } from '../../../src/catalog/records/cycle-documents.ts'

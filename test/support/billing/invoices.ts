@@ -20,7 +20,7 @@ import {
   type SourceLine,
   type SourceTax,
 } from '../../../src/billing/documents/source.ts'
-import type { DocumentThreads } from '../../../src/billing/documents/threads.ts'
+import type { DocumentThreads } from '../../../src/billing/run/document-threads.ts'
 import { type ExpectedDeps, expectedSource } from '../../../src/billing/run/expected.ts'
 import type { ComputeAccount } from '../../../src/billing/run/process-page.ts'
 import { Exact } from '../../../src/catalog/records/exact-amount.ts'

@@ -2,8 +2,8 @@
 import { type TSchema, Type } from '@sinclair/typebox'
 import { calendarOf } from '../../../billing/credit/credits.ts'
 import { keyAfter, keyAt } from '../../../billing/cycle/cycle-key.ts'
+import { type RunName, runIdOf } from '../../../billing/cycle/run-cycle.ts'
 import { readParked } from '../../../billing/run/parked.ts'
-import { type RunName, runIdOf } from '../../../billing/run/run-cycle.ts'
 import {
   type CycleState,
   completionPercent,

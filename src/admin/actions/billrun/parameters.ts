@@ -1,6 +1,6 @@
 /** Parameters and states that the commands of `/billrun` share. */
 import { calendarOf } from '../../../billing/credit/credits.ts'
-import type { RunName } from '../../../billing/run/run-cycle.ts'
+import type { RunName } from '../../../billing/cycle/run-cycle.ts'
 import { type CycleState, readCycleState } from '../../../billing/run/status.ts'
 import { BILLRUN, type BillrunSettings } from '../../../catalog/settings/billrun-settings.ts'
 import { readCategory } from '../../../catalog/settings/stored-config.ts'

@@ -12,8 +12,8 @@ import type { RealtimeLineDocument } from '../../catalog/records/line-document.t
 import { IS_LATE_COPY, IS_UNINVOICED, type Uninvoiced } from '../../catalog/records/uninvoiced.ts'
 import type { Fields } from '../../domain/fields.ts'
 import type { LateUsage } from '../cycle/late-usage.ts'
-import { type RunCycle, runCycleOf } from './run-cycle.ts'
-import { invoicesOf, isConfirmed, UNCONFIRMED } from './status.ts'
+import { type RunCycle, runCycleOf } from '../cycle/run-cycle.ts'
+import { invoicesOf, isConfirmed, UNCONFIRMED } from './stored-invoice.ts'
 
 export type InputLine = (RealtimeLineDocument | CreditLineDocument) & {
   readonly uninvoiced?: Uninvoiced

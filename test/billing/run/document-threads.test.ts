@@ -4,10 +4,10 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
 import { calendarOf } from '../../../src/billing/credit/credits.ts'
+import { runCycleOf } from '../../../src/billing/cycle/run-cycle.ts'
 import { createDocuments, type Documents } from '../../../src/billing/documents/documents.ts'
 import { EInvoiceError, NothingToInvoiceError } from '../../../src/billing/documents/errors.ts'
-import { documentThreads } from '../../../src/billing/documents/threads.ts'
-import { runCycleOf } from '../../../src/billing/run/run-cycle.ts'
+import { documentThreads } from '../../../src/billing/run/document-threads.ts'
 import type { Catalog } from '../../../src/catalog/connection.ts'
 import type { BillrunDocument } from '../../../src/catalog/entities/bill.ts'
 import { ReadCancelledError } from '../../../src/catalog/errors.ts'
@@ -18,7 +18,7 @@ import { bundled } from '../../support/bundle.ts'
 import { useStore } from '../../support/catalog/store.ts'
 import { useFolderEach, useMadeEach, useOpenedEach } from '../../support/opened.ts'
 
-const ENTRY = fileURLToPath(await bundled('src/billing/documents/thread.ts'))
+const ENTRY = fileURLToPath(await bundled('src/billing/run/document-thread.ts'))
 const DATABASE = 'document_threads'
 const COUNT = 1_500
 

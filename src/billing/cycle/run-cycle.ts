@@ -1,7 +1,7 @@
 /** The cycle of a run: its key, its invoicing day and its spans. Pure. */
 
-import { type BillingCalendar, cycleSpan, keyAfter } from '../cycle/cycle-key.ts'
-import type { CycleSpan } from '../cycle/lines.ts'
+import { type BillingCalendar, cycleSpan, keyAfter } from './cycle-key.ts'
+import type { CycleSpan } from './lines.ts'
 
 /** Identifies a run: of a cycle, or of the accounts of one invoicing day in it. */
 export interface RunName {

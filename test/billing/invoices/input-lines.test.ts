@@ -1,5 +1,5 @@
 import { expect, it, vi } from 'vitest'
-import { lineReader } from '../../../src/billing/run/input-lines.ts'
+import { lineReader } from '../../../src/billing/invoices/input-lines.ts'
 import { useStore } from '../../support/catalog/store.ts'
 
 const store = useStore()

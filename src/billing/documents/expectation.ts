@@ -1,6 +1,6 @@
 /** An invoice that an account would get, which is not stored. */
 import type { StoredRevision } from '../cycle/compute.ts'
-import type { RunCycle } from './run-cycle.ts'
+import type { RunCycle } from '../cycle/run-cycle.ts'
 
 /** The number on an expected invoice: those of stored ones begin above. */
 export const NO_NUMBER = 0

@@ -7,15 +7,15 @@ import { unpackedInvoice } from '../../catalog/records/invoice-document.ts'
 import type { Config } from '../../config/schema.ts'
 import { CustomerSystemError } from '../../external/customers/errors.ts'
 import type { Clock } from '../../runtime/clock.ts'
+import type { DocumentSubject, MakeDocument } from '../documents/documents.ts'
+import { EInvoiceError, NothingToInvoiceError } from '../documents/errors.ts'
 import { BillingError } from '../errors.ts'
-import type { DocumentSubject, MakeDocument } from './documents.ts'
-import { EInvoiceError, NothingToInvoiceError } from './errors.ts'
 import type {
   DocumentFailure,
   DocumentResult,
   DocumentThreadData,
   DocumentThreadTask,
-} from './thread.ts'
+} from './document-thread.ts'
 
 export interface DocumentThreads {
   readonly make: MakeDocument
@@ -31,7 +31,7 @@ const IDLE_MS = 10_000
 /** Memory of one thread; the lines of an invoice are limited (`readAccounts`). */
 const MEMORY_MIB_MAX = 512
 
-const ENTRY = fileURLToPath(new URL('./thread.js', import.meta.url))
+const ENTRY = fileURLToPath(new URL('./document-thread.js', import.meta.url))
 
 export interface DocumentThreadOptions {
   readonly catalog: Pick<Catalog, 'run' | 'lines'>
