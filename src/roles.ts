@@ -41,7 +41,7 @@ async function chargingSetup(config: Config, log: Logger): Promise<Wiring> {
   const { keptFields, identification } = compileRules(config.rating)
   const identifies = (usaget: string) => identification.covers(usaget)
   const { fileTypeDefaultsOf } = await import('./file-types/defaults.ts')
-  const { followStoredConfig } = await import('./catalog/settings/follow-stored-config.ts')
+  const { followStoredConfig } = await import('./catalog/follow-stored-config.ts')
   return {
     rules: { keptFields, identifyingFields: identification.fieldsNeeded(), identifies },
     defaults: fileTypeDefaultsOf(config),

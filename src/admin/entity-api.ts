@@ -2,7 +2,7 @@
 import type { CustomerLookup } from '../billing/customer-lookup.ts'
 import type { Catalog } from '../catalog/connection.ts'
 import { repeatingReads } from '../catalog/repeating-reads.ts'
-import { sealerOf } from '../catalog/settings/secret-keys.ts'
+import { sealerOf } from '../catalog/sealing/secret-keys.ts'
 import type { Config } from '../config/schema.ts'
 import type { EntityApi } from '../entities/api.ts'
 import { createCurrentFields } from '../entities/fields/current.ts'

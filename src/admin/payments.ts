@@ -1,5 +1,4 @@
 /** Composition of charges and cards: stores, gateways, books. */
-
 import { createGateways, type Gateways } from '../billing/cards/gateways.ts'
 import type { TokenizeDeps } from '../billing/cards/tokenize.ts'
 import type { ChargeDeps } from '../billing/charges/attempt.ts'
@@ -9,8 +8,8 @@ import { moneyFormat } from '../billing/currency.ts'
 import type { CustomerLookup } from '../billing/customer-lookup.ts'
 import type { Actor } from '../catalog/actor.ts'
 import type { Catalog } from '../catalog/connection.ts'
+import { sealerOf } from '../catalog/sealing/secret-keys.ts'
 import type { CurrentSettings } from '../catalog/settings/current-settings.ts'
-import { sealerOf } from '../catalog/settings/secret-keys.ts'
 import type { Config } from '../config/schema.ts'
 import { answerCall, type EntityApi, type EntityCall, resolveAction } from '../entities/api.ts'
 import { type Clock, realTimeOf } from '../runtime/clock.ts'

@@ -2,8 +2,8 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Catalog } from '../catalog/connection.ts'
 import { CatalogUnavailableError, EntityConflictError } from '../catalog/errors.ts'
-import { resealAll } from '../catalog/settings/reseal.ts'
-import { type SecretSettings, sealerOf } from '../catalog/settings/secret-keys.ts'
+import { resealAll } from '../catalog/reseal/reseal.ts'
+import { type SecretSettings, sealerOf } from '../catalog/sealing/secret-keys.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { Logger } from '../runtime/log.ts'
 

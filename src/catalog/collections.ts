@@ -1,19 +1,7 @@
 /** The typed collections of MongoDB, which other modules use, and their indexes. */
 import type { Collection, Db, IndexDescription } from 'mongodb'
-import {
-  AUDIT_INDEXES,
-  type AuditChainDocument,
-  type AuditDocument,
-} from './audit/audit-document.ts'
 import type { AccountDocument } from './entities/account.ts'
 import type { AutorenewDocument } from './entities/autorenew.ts'
-import {
-  BILL_INDEXES,
-  BILLRUN_INDEXES,
-  type BillDocument,
-  type BillrunDocument,
-} from './entities/bill.ts'
-import { CARD_INDEXES, type CardDocument } from './entities/card.ts'
 import type { ChargeDocument } from './entities/charge.ts'
 import type { DiscountDocument } from './entities/discount.ts'
 import { ENTITIES, type EntityCollection } from './entities/entity-table.ts'
@@ -26,7 +14,21 @@ import type { ServiceDocument } from './entities/service.ts'
 import type { SubscriberDocument } from './entities/subscriber.ts'
 import type { TaxDocument } from './entities/tax.ts'
 import type { UserDocument } from './entities/user.ts'
+import {
+  AUDIT_INDEXES,
+  type AuditChainDocument,
+  type AuditDocument,
+} from './records/audit-document.ts'
 import type { BalanceDocument } from './records/balance-document.ts'
+import {
+  BILL_INDEXES,
+  BILLRUN_INDEXES,
+  type BillDocument,
+  type BillrunDocument,
+} from './records/bill.ts'
+import { CARD_INDEXES, type CardDocument } from './records/card.ts'
+import type { ConfigDocument } from './records/config-document.ts'
+import { CONFIG_HISTORY_INDEXES, type ConfigVersionDocument } from './records/config-document.ts'
 import { CUSTOMER_INDEXES, type CustomerDocument } from './records/customer-document.ts'
 import {
   CYCLE_PAGE_INDEXES,
@@ -39,6 +41,7 @@ import {
 } from './records/cycle-documents.ts'
 import type { LineDocument } from './records/documents.ts'
 import { EVENT_INDEXES, type NotificationDocument } from './records/event-document.ts'
+import type { HeadDocument } from './records/head-document.ts'
 import { IDEMPOTENCY_INDEXES, type IdempotencyDocument } from './records/idempotency-document.ts'
 import type { ImportDocument } from './records/import-document.ts'
 import { JOB_INDEXES, type JobDocument } from './records/job-document.ts'
@@ -48,6 +51,7 @@ import {
   type PostingDocument,
 } from './records/journal-document.ts'
 import type { CarriedDocument } from './records/line-sums.ts'
+import { OUTBOX_INDEXES, type OutboxDocument } from './records/outbox-document.ts'
 import {
   type ChargeLeaseDocument,
   GATEWAY_CHARGE_INDEXES,
@@ -60,10 +64,6 @@ import { REBALANCE_INDEXES, type RebalanceDocument } from './records/rebalance-d
 import type { SecondFactorDocument } from './records/second-factor.ts'
 import { STATISTICS_INDEXES, type StatisticsDocument } from './records/statistics-document.ts'
 import { LATE_LINE_INDEXES } from './records/uninvoiced.ts'
-import type { ConfigDocument } from './settings/config-document.ts'
-import { CONFIG_HISTORY_INDEXES, type ConfigVersionDocument } from './settings/config-document.ts'
-import type { HeadDocument } from './transactions/head-document.ts'
-import { OUTBOX_INDEXES, type OutboxDocument } from './transactions/outbox-document.ts'
 
 export type {
   AggregationCursor,
@@ -86,7 +86,7 @@ export interface CounterDocument {
 
 /**
  * `ledger`: the epoch of its data (installation.ts). `clock`: see installation-clock.ts. `cards`:
- * see settings/card-secrets.ts. `writable`: see write-watch.ts.
+ * see sealing/card-secrets.ts. `writable`: see write-watch.ts.
  */
 export interface InstallationDocument {
   _id: string

@@ -1,5 +1,5 @@
 /** `tollgate card …`: prepaid cards, in batches. */
-import { cardSecretsOf } from '../catalog/settings/card-secrets.ts'
+import { cardSecretsOf } from '../catalog/sealing/card-secrets.ts'
 import type { Config } from '../config/schema.ts'
 import { parseInstant } from '../domain/time.ts'
 import { createBatch } from '../prepaid/cards/batch.ts'

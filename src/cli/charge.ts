@@ -1,5 +1,4 @@
 /** `tollgate charge`: charges accounts through their payment gateways, directly on the store. */
-
 import { createCharges } from '../admin/payments.ts'
 import { createAccounts } from '../billing/run/open-accounts.ts'
 import { createCurrentSettings } from '../catalog/settings/current-settings.ts'

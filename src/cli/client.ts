@@ -10,7 +10,7 @@ import {
 } from '../catalog/clients/client-changes.ts'
 import { CLIENTS_CATEGORY } from '../catalog/clients/client-settings.ts'
 import { compileClients, nameOfClient } from '../catalog/clients/clients.ts'
-import { sealerOf } from '../catalog/settings/secret-keys.ts'
+import { sealerOf } from '../catalog/sealing/secret-keys.ts'
 import { systemClock } from '../runtime/clock.ts'
 import { CommandError } from './errors.ts'
 import { writeConfigByOperator } from './operator.ts'

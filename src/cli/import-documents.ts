@@ -13,7 +13,7 @@ import {
 } from '../billing/run/import-lines.ts'
 import type { Catalog } from '../catalog/connection.ts'
 import { repeated } from '../catalog/patience.ts'
-import { cardSecretsOf } from '../catalog/settings/card-secrets.ts'
+import { cardSecretsOf } from '../catalog/sealing/card-secrets.ts'
 import type { Config } from '../config/schema.ts'
 import { importCards } from '../prepaid/cards/import.ts'
 import { ApiError } from '../requests/errors.ts'

@@ -1,8 +1,8 @@
 /** `tollgate secrets status` and `reseal`: the encryption keys of stored secrets. */
 import type { Catalog } from '../catalog/connection.ts'
-import { readStoredSecrets, resealAll, type StoredSecret } from '../catalog/settings/reseal.ts'
-import { createSealer, keyIdOf, type Sealer } from '../catalog/settings/sealing.ts'
-import { keyFileIn, keyRingOf, SecretKeyError } from '../catalog/settings/secret-keys.ts'
+import { readStoredSecrets, resealAll, type StoredSecret } from '../catalog/reseal/reseal.ts'
+import { createSealer, keyIdOf, type Sealer } from '../catalog/sealing/sealing.ts'
+import { keyFileIn, keyRingOf, SecretKeyError } from '../catalog/sealing/secret-keys.ts'
 import type { Config } from '../config/schema.ts'
 import { systemClock } from '../runtime/clock.ts'
 import { CommandError } from './errors.ts'

@@ -1,5 +1,5 @@
 /** Response views of documents: dates, ids, and the envelopes. */
-import { isSealed } from '../catalog/settings/sealing.ts'
+import { isSealed } from '../catalog/sealing/sealing.ts'
 import type { Fields } from '../domain/fields.ts'
 import { localTime } from '../domain/time.ts'
 

@@ -2,12 +2,12 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Catalog } from '../catalog/connection.ts'
 import { createPoller } from '../catalog/poller.ts'
+import { sealerOf } from '../catalog/sealing/secret-keys.ts'
 import { createCurrentSettings } from '../catalog/settings/current-settings.ts'
 import {
   type NotificationSettings,
   notificationSettingsOf,
 } from '../catalog/settings/notification-settings.ts'
-import { sealerOf } from '../catalog/settings/secret-keys.ts'
 import type { Config } from '../config/schema.ts'
 import { createOutgoing } from '../external/outgoing.ts'
 import type { Clock } from '../runtime/clock.ts'

@@ -1,6 +1,6 @@
 /** Rules for prepaid includes, prepaid groups and auto-renewals. */
 import type { RawDocument } from '../catalog/compile/document.ts'
-import { USABLE_CARDS } from '../catalog/entities/card.ts'
+import { USABLE_CARDS } from '../catalog/records/card.ts'
 import { NOT_DELETED, validDuring } from '../catalog/revisions/validity.ts'
 import { type Fields, isUnset } from '../domain/fields.ts'
 import { exists, findAll, refuseIfUsed } from '../entities/rules/lookups.ts'

@@ -1,5 +1,5 @@
 import type { CurrentClients } from '../catalog/clients/clients-watch.ts'
-import type { CurrentStoredConfig } from '../catalog/settings/follow-stored-config.ts'
+import type { CurrentStoredConfig } from '../catalog/follow-stored-config.ts'
 import type { Peers } from '../catalog/settings/peers.ts'
 import { isLoopback, mustAuthenticate } from '../config/hosts.ts'
 import type { Config } from '../config/schema.ts'

@@ -1,6 +1,6 @@
 /** Values of rows in JSON and as text. Numbers are exact decimals. */
 import { Decimal } from 'decimal.js'
-import { isSealed } from '../catalog/settings/sealing.ts'
+import { isSealed } from '../catalog/sealing/sealing.ts'
 import { parseDecimal } from '../domain/money.ts'
 import { exactText } from '../entities/export/cells.ts'
 import { dateText } from '../entities/views.ts'

@@ -9,7 +9,7 @@ import {
   ReadCancelledError,
   SlowReadError,
 } from '../catalog/errors.ts'
-import { CardKeyError } from '../catalog/settings/card-secrets.ts'
+import { CardKeyError } from '../catalog/sealing/card-secrets.ts'
 import { FieldError } from '../domain/fields.ts'
 import { CustomerSystemError } from '../external/customers/errors.ts'
 import { StoreDownError } from '../store/redis.ts'

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { withClient } from '../../src/catalog/clients/client-changes.ts'
 import { compileClients } from '../../src/catalog/clients/clients.ts'
-import { createSealer } from '../../src/catalog/settings/sealing.ts'
+import { createSealer } from '../../src/catalog/sealing/sealing.ts'
 import { signatureOf, signedText } from '../../src/catalog/signature/signed-text.ts'
 import { createSignatureCheck } from '../../src/identity/signature-check.ts'
 import type { SentParameters } from '../../src/requests/raw-parameters.ts'

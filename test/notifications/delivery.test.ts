@@ -2,7 +2,7 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { describe, expect, it } from 'vitest'
-import { createSealer } from '../../src/catalog/settings/sealing.ts'
+import { createSealer } from '../../src/catalog/sealing/sealing.ts'
 import { eventOf, NOW_MS } from '../support/notifications/event.ts'
 import { KEY, useScene } from '../support/notifications/scene.ts'
 import { waitUntil } from '../support/wait.ts'

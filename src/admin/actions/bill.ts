@@ -10,8 +10,8 @@ import {
   queryInvoices,
   unpaidInvoices,
 } from '../../billing/statements/find-bills.ts'
-import type { BillDocument } from '../../catalog/entities/bill.ts'
 import * as schema from '../../catalog/entities/json-schema.ts'
+import type { BillDocument } from '../../catalog/records/bill.ts'
 import { filterOf, PAYMENTS } from '../../catalog/settings/payment-settings.ts'
 import { readCategory } from '../../catalog/settings/stored-config.ts'
 import { isObject } from '../../domain/fields.ts'

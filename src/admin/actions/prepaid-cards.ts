@@ -1,8 +1,8 @@
 /** The methods of `POST /api/cards` on prepaid cards. Secrets are in no answer. */
 import { Type } from '@sinclair/typebox'
 import type { WithId } from '../../catalog/collections.ts'
-import type { CardDocument, CardStatus } from '../../catalog/entities/card.ts'
-import { cardSecretsOf } from '../../catalog/settings/card-secrets.ts'
+import type { CardDocument, CardStatus } from '../../catalog/records/card.ts'
+import { cardSecretsOf } from '../../catalog/sealing/card-secrets.ts'
 import { type Fields, isObject } from '../../domain/fields.ts'
 import { readView } from '../../entities/views.ts'
 import { NoCardError } from '../../prepaid/cards/guesses.ts'

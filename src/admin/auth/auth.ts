@@ -1,8 +1,8 @@
 /** Composition of authentication for the control plane. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { clientsSetting } from '../../catalog/clients/clients.ts'
+import { sealerOf } from '../../catalog/sealing/secret-keys.ts'
 import { AUTH, publicProviders } from '../../catalog/settings/auth-settings.ts'
-import { sealerOf } from '../../catalog/settings/secret-keys.ts'
 import type { RouteAccess } from '../../identity/access.ts'
 import type { AuthDeps } from '../../identity/auth-deps.ts'
 import { type Caller, mayDo } from '../../identity/caller.ts'

@@ -1,8 +1,9 @@
 /** Table of setting categories: what may be stored, who may read it, and what is hidden. */
-
 import { isDeepStrictEqual } from 'node:util'
 import { Type } from '@sinclair/typebox'
 import { NOT_DELETED } from '../../catalog/revisions/validity.ts'
+import type { Sealer } from '../../catalog/sealing/sealing.ts'
+import { sealerOf } from '../../catalog/sealing/secret-keys.ts'
 import { BillsSchema } from '../../catalog/settings/bill-settings.ts'
 import { BillrunSchema } from '../../catalog/settings/billrun-settings.ts'
 import { mergeCustomers, redactCustomers } from '../../catalog/settings/customer-secrets.ts'
@@ -20,8 +21,6 @@ import {
 } from '../../catalog/settings/notification-settings.ts'
 import { PaymentsSchema } from '../../catalog/settings/payment-settings.ts'
 import { PermissionsSchema } from '../../catalog/settings/permission-settings.ts'
-import type { Sealer } from '../../catalog/settings/sealing.ts'
-import { sealerOf } from '../../catalog/settings/secret-keys.ts'
 import { SECURITY, SecuritySchema } from '../../catalog/settings/security-settings.ts'
 import { checkAgainstSchema, flag, object } from '../../catalog/settings/settings-schema.ts'
 import { storedDefaultTax, taxationOf } from '../../catalog/settings/taxation-settings.ts'

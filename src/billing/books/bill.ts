@@ -1,5 +1,5 @@
 /** A bill while an operation works on it, and its document. */
-import type { BillDocument, BillLink, PaidState } from '../../catalog/entities/bill.ts'
+import type { BillDocument, BillLink, PaidState } from '../../catalog/records/bill.ts'
 import { type Exact, exactAmount, storedAmount } from '../../catalog/records/exact-amount.ts'
 import { least, sumOf, ZERO } from '../amount.ts'
 

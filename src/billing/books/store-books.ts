@@ -2,7 +2,7 @@
 import { appendAudit } from '../../catalog/audit/audit.ts'
 import { type ClientSession, type Filter, ObjectId } from '../../catalog/collections.ts'
 import type { Catalog } from '../../catalog/connection.ts'
-import type { BillDocument } from '../../catalog/entities/bill.ts'
+import type { BillDocument } from '../../catalog/records/bill.ts'
 import { type Exact, exactAmount, storedAmount } from '../../catalog/records/exact-amount.ts'
 import { stateOf } from '../../catalog/transactions/state.ts'
 import { sumOf } from '../amount.ts'

@@ -1,7 +1,7 @@
 /** The card of an account: `payment_gateway.active` of its revision. */
 import type { Catalog } from '../../catalog/connection.ts'
-import { openGatewayFields } from '../../catalog/entities/payment-gateway.ts'
-import type { Sealer } from '../../catalog/settings/sealing.ts'
+import { openGatewayFields } from '../../catalog/sealing/payment-gateway.ts'
+import type { Sealer } from '../../catalog/sealing/sealing.ts'
 import { type Fields, isObject } from '../../domain/fields.ts'
 import type { CustomerLookup } from '../customer-lookup.ts'
 

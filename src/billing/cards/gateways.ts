@@ -1,7 +1,7 @@
 /** The payment gateways of the stored settings, with opened secrets. */
+import type { Sealer } from '../../catalog/sealing/sealing.ts'
 import type { CurrentSettings } from '../../catalog/settings/current-settings.ts'
 import { PAYMENT_GATEWAYS, type StoredGateway } from '../../catalog/settings/gateway-settings.ts'
-import type { Sealer } from '../../catalog/settings/sealing.ts'
 import type { PaymentGateway } from '../../external/payment/gateway.ts'
 import type { GatewayDeps, GatewayParams, GatewayType } from '../../external/payment/gateways.ts'
 

@@ -1,5 +1,4 @@
 /** Charges of plans and services whose period is longer than a cycle. Pure. */
-
 import { periodLines } from './charges.ts'
 import { cycleSpan, keyAt, periodOf } from './cycle-key.ts'
 import { dayOf } from './days.ts'

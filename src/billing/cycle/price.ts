@@ -1,5 +1,4 @@
 /** The price of a part of a cycle: tiers by months since the activation, and days. Pure. */
-
 import type { Decimal } from 'decimal.js'
 import { serviceTermsAt } from '../../catalog/compile/period.ts'
 import type { ServicePeriod } from '../../domain/catalogue.ts'

@@ -1,5 +1,4 @@
 /** The cycle of a run: its key, its invoicing day and its spans. Pure. */
-
 import { type BillingCalendar, cycleSpan, keyAfter } from './cycle-key.ts'
 import type { CycleSpan } from './lines.ts'
 

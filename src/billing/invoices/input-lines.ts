@@ -4,8 +4,8 @@
  */
 import type { ClientSession } from '../../catalog/collections.ts'
 import type { Catalog, ReadLimits } from '../../catalog/connection.ts'
-import type { BillrunDocument } from '../../catalog/entities/bill.ts'
 import { CatalogUnavailableError, SlowReadError } from '../../catalog/errors.ts'
+import type { BillrunDocument } from '../../catalog/records/bill.ts'
 import type { CreditLineDocument } from '../../catalog/records/credit-line.ts'
 import type { CycleUsageDocument } from '../../catalog/records/cycle-line.ts'
 import type { RealtimeLineDocument } from '../../catalog/records/line-document.ts'

@@ -1,5 +1,5 @@
 /** Bills of invoices: their storage with the posting, and their removal. */
-import type { BillDocument } from '../../catalog/entities/bill.ts'
+import type { BillDocument } from '../../catalog/records/bill.ts'
 import { type Exact, storedAmount } from '../../catalog/records/exact-amount.ts'
 import { AMOUNT_MAX, least, rounded, ZERO } from '../amount.ts'
 import type { AccountBooks } from '../books/account-books.ts'

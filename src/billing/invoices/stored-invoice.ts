@@ -1,6 +1,6 @@
 /** Stored invoices: those of a run, whether one is confirmed, exact amounts. */
 import type { Filter } from '../../catalog/collections.ts'
-import type { BillrunDocument } from '../../catalog/entities/bill.ts'
+import type { BillrunDocument } from '../../catalog/records/bill.ts'
 import {
   type Exact,
   Exact as ExactNumber,

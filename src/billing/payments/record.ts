@@ -1,5 +1,5 @@
 /** Payments, refunds and deposits in the books of their account. Pure. */
-import type { BillDocument } from '../../catalog/entities/bill.ts'
+import type { BillDocument } from '../../catalog/records/bill.ts'
 import { storedAmount } from '../../catalog/records/exact-amount.ts'
 import { ZERO } from '../amount.ts'
 import type { AccountBooks } from '../books/account-books.ts'

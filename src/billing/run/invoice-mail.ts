@@ -2,16 +2,15 @@
  * E-mails with confirmed invoices and their PDF. Each is an entry of the outbox: it is sent after
  * the commit, and again later if the mail server is not available or the PDF cannot be made.
  */
-
 import { setTimeout as pause } from 'node:timers/promises'
 import type { ClientSession } from '../../catalog/collections.ts'
 import type { Catalog } from '../../catalog/connection.ts'
-import type { BillrunDocument } from '../../catalog/entities/bill.ts'
+import type { BillrunDocument } from '../../catalog/records/bill.ts'
 import { exactAmount } from '../../catalog/records/exact-amount.ts'
 import type { InvoiceDocument } from '../../catalog/records/invoice-document.ts'
+import type { OutboxDocument } from '../../catalog/records/outbox-document.ts'
 import { type OutboxHandler, SLOW_AT_ONCE } from '../../catalog/transactions/dispatcher.ts'
 import { enqueueOutbox } from '../../catalog/transactions/outbox.ts'
-import type { OutboxDocument } from '../../catalog/transactions/outbox-document.ts'
 import type { Config } from '../../config/schema.ts'
 import { isMailbox } from '../../domain/email.ts'
 import { sendMail } from '../../external/mail.ts'

@@ -1,7 +1,7 @@
 /** Statuses of cycles. */
 import type { Filter } from '../../catalog/collections.ts'
 import type { Catalog } from '../../catalog/connection.ts'
-import type { BillrunDocument } from '../../catalog/entities/bill.ts'
+import type { BillrunDocument } from '../../catalog/records/bill.ts'
 import type { CycleRunDocument } from '../../catalog/records/cycle-documents.ts'
 import { exactAmount } from '../../catalog/records/exact-amount.ts'
 import { type BillingCalendar, type CycleStatus, cycleStatus } from '../cycle/cycle-key.ts'

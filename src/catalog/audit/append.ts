@@ -2,8 +2,8 @@
 import type { ClientSession } from 'mongodb'
 import type { Catalog } from '../connection.ts'
 import { CatalogUnavailableError } from '../errors.ts'
+import type { AuditDocument } from '../records/audit-document.ts'
 import { stateOf } from '../transactions/state.ts'
-import type { AuditDocument } from './audit-document.ts'
 
 /**
  * Adds records to the session's transaction, which links them to the chain before it commits. None

@@ -4,8 +4,8 @@ import { BSON, type ClientSession } from 'mongodb'
 import type { Fields } from '../../domain/fields.ts'
 import type { Actor } from '../actor.ts'
 import type { Catalog } from '../connection.ts'
+import type { AuditDocument } from '../records/audit-document.ts'
 import { appendDocuments, appendRecords } from './append.ts'
-import type { AuditDocument } from './audit-document.ts'
 import { redactSecrets } from './secrets.ts'
 
 /** A record holds two documents and must stay below 256 KiB. */

@@ -1,8 +1,8 @@
 /** Audit records of entity changes. */
 import { randomUUID } from 'node:crypto'
 import type { RawDocument } from '../compile/document.ts'
+import type { AuditDocument, ChangeAudit } from '../records/audit-document.ts'
 import { auditDocument } from './audit.ts'
-import type { AuditDocument, ChangeAudit } from './audit-document.ts'
 
 /** `documents`: the written documents by id. */
 export function auditRecordsOf(

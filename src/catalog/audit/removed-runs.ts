@@ -6,7 +6,7 @@
 import { createHmac } from 'node:crypto'
 import type { ClientSession } from 'mongodb'
 import type { Catalog } from '../connection.ts'
-import type { AuditChainDocument } from './audit-document.ts'
+import type { AuditChainDocument } from '../records/audit-document.ts'
 
 export interface RemovedRun {
   from: number

@@ -3,7 +3,13 @@
  * kept.
  */
 import type { Catalog } from '../connection.ts'
-import { CHAIN_START, type ChainEnd, type ChainedRecord, hasErasureMarks, hashOf } from './chain.ts'
+import type { ChainEnd } from '../records/audit-document.ts'
+import {
+  CHAIN_START,
+  type ChainedRecord,
+  hasErasureMarks,
+  hashOf,
+} from '../transactions/audit-chain.ts'
 import { isSigned, readRemovedRuns, type StoredRun } from './removed-runs.ts'
 
 export interface ChainReport {

@@ -6,7 +6,7 @@ import { randomBytes } from 'node:crypto'
 import { FieldError } from '../../domain/fields.ts'
 import { parseInstant } from '../../domain/time.ts'
 import type { Catalog } from '../connection.ts'
-import type { Sealer } from '../settings/sealing.ts'
+import type { Sealer } from '../sealing/sealing.ts'
 import {
   CLIENTS_CATEGORY,
   type ClientInput,

@@ -2,7 +2,7 @@
 import type { Logger } from '../../runtime/log.ts'
 import type { Catalog } from '../connection.ts'
 import { createPoller, type Poller } from '../poller.ts'
-import type { Sealer } from '../settings/sealing.ts'
+import type { Sealer } from '../sealing/sealing.ts'
 import { SECURITY } from '../settings/security-settings.ts'
 import { CLIENTS_CATEGORY } from './client-settings.ts'
 import { type ApiClients, compileClients } from './clients.ts'

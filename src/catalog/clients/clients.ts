@@ -1,8 +1,8 @@
 /** The clients that may use the control plane, compiled for use per request. */
 import { createHash } from 'node:crypto'
 import { FieldError } from '../../domain/fields.ts'
+import { type Sealer, sealedWith } from '../sealing/sealing.ts'
 import type { StoredSetting } from '../settings/current-settings.ts'
-import { type Sealer, sealedWith } from '../settings/sealing.ts'
 import {
   CLIENTS_CATEGORY,
   type ClientGrant,

@@ -1,5 +1,4 @@
 import { type Static, Type } from '@sinclair/typebox'
-import { compileTerms } from '../compile/discount.ts'
 import { CHARGE_ACTIONS, chargeFields } from './charge-terms.ts'
 import { defineEntity, REV_INDEX, type StoredFields } from './entity.ts'
 
@@ -12,7 +11,6 @@ export const ChargeEntity = defineEntity({
   schema: ChargeSchema,
   indexes: [{ key: { key: 1, from: 1, deleted_at: 1 }, unique: true }, REV_INDEX],
   identity: ['key'],
-  check: (document) => compileTerms('conditional_charge', document, 'UTC'),
   api: {
     name: 'charges',
     about: 'Conditional charges',

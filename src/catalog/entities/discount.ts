@@ -1,5 +1,4 @@
 import { type Static, Type } from '@sinclair/typebox'
-import { compileTerms } from '../compile/discount.ts'
 import { field } from './api.ts'
 import { CHARGE_ACTIONS, chargeFields } from './charge-terms.ts'
 import { defineEntity, REV_INDEX, type StoredFields, unchecked } from './entity.ts'
@@ -21,7 +20,6 @@ export const DiscountEntity = defineEntity({
   schema: DiscountSchema,
   indexes: [{ key: { key: 1, from: 1, deleted_at: 1 }, unique: true }, REV_INDEX],
   identity: ['key'],
-  check: (document) => compileTerms('discount', document, 'UTC'),
   api: {
     name: 'discounts',
     about: 'Discounts on plans, services and fees',

@@ -3,6 +3,7 @@ import { ObjectId } from 'mongodb'
 import type { Revision } from '../../domain/catalogue.ts'
 import { FieldIssues, readAll } from '../../domain/field-errors.ts'
 import { FieldError } from '../../domain/fields.ts'
+import { type AdjustmentKind, compileTerms } from '../compile/discount.ts'
 import {
   type CompileOptions,
   LENIENT,
@@ -101,8 +102,8 @@ const COMPILERS: Readonly<
   taxes: compileTax,
   prepaidincludes: compilePrepaidInclude,
   prepaidgroups: schemaCompiler(ENTITIES.prepaidgroups),
-  charges: schemaCompiler(ENTITIES.charges),
-  discounts: schemaCompiler(ENTITIES.discounts),
+  charges: schemaCompiler(ENTITIES.charges, termsCheck('conditional_charge')),
+  discounts: schemaCompiler(ENTITIES.discounts, termsCheck('discount')),
   reports: schemaCompiler(ENTITIES.reports),
   users: schemaCompiler(ENTITIES.users),
   autorenew: schemaCompiler(ENTITIES.autorenew),
@@ -112,14 +113,19 @@ const COMPILERS: Readonly<
  * Entities that charging does not read are not compiled: only the schema, their own check and the
  * dates are validated.
  */
-function schemaCompiler([definition]: readonly EntityDefinition[]): (
-  document: RawDocument,
-) => Revision {
-  const { schema, check } = definition as EntityDefinition
+function schemaCompiler(
+  [definition]: readonly EntityDefinition[],
+  check = definition?.check,
+): (document: RawDocument) => Revision {
+  const { schema } = definition as EntityDefinition
   return (document) => {
     readAll({ schema: () => checkSchema(schema, document), more: () => check?.(document) })
     return revisionOf(document as RawDocument & { from: Date; to: Date })
   }
+}
+
+function termsCheck(kind: AdjustmentKind): EntityDefinition['check'] {
+  return (document) => compileTerms(kind, document, 'UTC')
 }
 
 function prepare(

@@ -2,13 +2,13 @@
 import type { ClientSession } from 'mongodb'
 import type { Clock } from '../../runtime/clock.ts'
 import { appendDocuments } from '../audit/append.ts'
-import type { ChangeAudit } from '../audit/audit-document.ts'
 import { auditRecordsOf } from '../audit/change-audit.ts'
 import type { RawDocument } from '../compile/document.ts'
 import type { Catalog } from '../connection.ts'
 import type { EntityCollection } from '../entities/entity-table.ts'
+import type { ChangeAudit } from '../records/audit-document.ts'
 import { enqueueOutbox, type OutboxEntry } from '../transactions/outbox.ts'
-import { tryTransaction } from '../transactions/trial.ts'
+import { tryTransaction } from '../trial.ts'
 import { type RevisionWrite, writeRevisions } from './store-revisions.ts'
 
 export interface ChangeStores {

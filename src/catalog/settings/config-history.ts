@@ -1,6 +1,6 @@
 import type { ClientSession } from 'mongodb'
 import type { Catalog } from '../connection.ts'
-import type { ConfigDocument, ConfigVersionDocument } from './config-document.ts'
+import type { ConfigDocument, ConfigVersionDocument } from '../records/config-document.ts'
 
 /** Metadata of a version, archived or current: revision, author and time. */
 export type ConfigVersion = Omit<ConfigVersionDocument, '_id' | 'category' | 'value'>

@@ -4,8 +4,8 @@
  */
 import { isDeepStrictEqual } from 'node:util'
 import { FieldError, type Fields, isObject } from '../../domain/fields.ts'
+import type { Sealer } from '../sealing/sealing.ts'
 import { addressName, CUSTOMER_CALLS } from './customer-settings.ts'
-import type { Sealer } from './sealing.ts'
 
 const SECRETS = ['client_secret', 'password'] as const
 const SECRET_LENGTH_MAX = 1024

@@ -8,7 +8,7 @@ import { type Static, type TProperties, Type } from '@sinclair/typebox'
 import { Value } from '@sinclair/typebox/value'
 import { isDateFormat } from '../../domain/date-format.ts'
 import { FieldError, type Fields, isObject } from '../../domain/fields.ts'
-import type { Sealer } from './sealing.ts'
+import type { Sealer } from '../sealing/sealing.ts'
 import { checkAgainstSchema, flag, object, oneOf, webAddress, whole } from './settings-schema.ts'
 
 const optional = Type.Optional

@@ -2,7 +2,6 @@
  * Section `settings` of category `events`: to which receiver notifications are sent, and how
  * (docs/EVENTS.md).
  */
-
 import { type Static, Type } from '@sinclair/typebox'
 import { isMailbox } from '../../domain/email.ts'
 import { type FieldIssue, throwIssues } from '../../domain/field-errors.ts'
@@ -13,7 +12,7 @@ import {
   isWebAddress,
   WEB_ADDRESS_FORM,
 } from '../../domain/fields.ts'
-import type { Sealer } from './sealing.ts'
+import type { Sealer } from '../sealing/sealing.ts'
 import {
   checkAgainstSchema,
   object,

@@ -2,8 +2,8 @@
 import { randomBytes } from 'node:crypto'
 import { FieldError, isObject } from '../../domain/fields.ts'
 import { GATEWAYS } from '../../external/payment/gateways.ts'
+import type { Sealer } from '../sealing/sealing.ts'
 import { checkGateways, secretsOf } from './gateway-settings.ts'
-import type { Sealer } from './sealing.ts'
 
 /** The list without secrets, for any reader. Accepts any stored value. */
 export function redactGateways(stored: unknown): unknown {

@@ -7,8 +7,8 @@ import { hasEnded, processIdentity } from '../../runtime/process-identity.ts'
 import { StoreDownError } from '../../store/redis.ts'
 import type { Collections } from '../collections.ts'
 import { CatalogUnavailableError, EntityConflictError } from '../errors.ts'
+import type { OutboxDocument } from '../records/outbox-document.ts'
 import { LEASE_MS } from './outbox.ts'
-import type { OutboxDocument } from './outbox-document.ts'
 import type { Run } from './pending-writes.ts'
 
 /**

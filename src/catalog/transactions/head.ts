@@ -6,11 +6,11 @@
  * by which feeds notice them, and the end of the audit chain.
  */
 import type { Collection } from 'mongodb'
-import { CHAIN_START } from '../audit/chain.ts'
 import type { Collections } from '../collections.ts'
 import { ENTITIES } from '../entities/entity-table.ts'
+import type { HeadDocument, NumberedCollection } from '../records/head-document.ts'
+import { CHAIN_START } from './audit-chain.ts'
 import { isDuplicate } from './duplicate.ts'
-import type { HeadDocument, NumberedCollection } from './head-document.ts'
 import type { Run } from './pending-writes.ts'
 
 /** Rejects with `CatalogUnavailableError`. */

@@ -8,7 +8,7 @@ import { type ClientSession, ObjectId } from 'mongodb'
 import { systemClock } from '../../runtime/clock.ts'
 import { processIdentity } from '../../runtime/process-identity.ts'
 import type { Collections } from '../collections.ts'
-import type { OutboxDocument } from './outbox-document.ts'
+import type { OutboxDocument } from '../records/outbox-document.ts'
 import type { Run } from './pending-writes.ts'
 import { stateOf } from './state.ts'
 

@@ -1,8 +1,8 @@
 /** The writes that a transaction collects while its operation runs, and adds before the commit. */
 import type { ClientSession } from 'mongodb'
-import type { AuditDocument } from '../audit/audit-document.ts'
-import type { HeadDocument, NumberedCollection } from './head-document.ts'
-import type { OutboxDocument } from './outbox-document.ts'
+import type { AuditDocument } from '../records/audit-document.ts'
+import type { HeadDocument, NumberedCollection } from '../records/head-document.ts'
+import type { OutboxDocument } from '../records/outbox-document.ts'
 import { PendingWrites } from './pending-writes.ts'
 
 export interface TransactionState {

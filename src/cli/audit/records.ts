@@ -1,6 +1,6 @@
 /** `tollgate audit --records`: verifies the hash chain of audit records. */
-import type { ChainEnd } from '../../catalog/audit/chain.ts'
 import { type ChainReport, verifyChain } from '../../catalog/audit/verify.ts'
+import type { ChainEnd } from '../../catalog/records/audit-document.ts'
 import { repeatingReads } from '../../catalog/repeating-reads.ts'
 import { UsageError } from '../errors.ts'
 import { type OptionValues, optionalText } from '../options.ts'

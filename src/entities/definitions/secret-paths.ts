@@ -1,6 +1,6 @@
 /** Paths that requests must not filter, order or group by: comparisons would disclose values. */
 import { entitiesIn } from '../../catalog/entities/entity-table.ts'
-import { isGatewaySecret } from '../../catalog/entities/payment-gateway.ts'
+import { isGatewaySecret } from '../../catalog/sealing/payment-gateway.ts'
 import type { CollectionDefinition } from './definition.ts'
 
 /** Whether the value at a dotted path is hidden or sealed, or contains such values. */

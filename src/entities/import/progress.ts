@@ -1,11 +1,10 @@
 /** Progress of an import, stored in MongoDB, so that it can be resumed after the last batch. */
-
 import { randomUUID } from 'node:crypto'
 import { appendDocuments, unwrittenRecords } from '../../catalog/audit/append.ts'
-import type { AuditDocument } from '../../catalog/audit/audit-document.ts'
 import type { ClientSession } from '../../catalog/collections.ts'
 import type { Catalog } from '../../catalog/connection.ts'
 import { isAway, repeated } from '../../catalog/patience.ts'
+import type { AuditDocument } from '../../catalog/records/audit-document.ts'
 import type {
   ImportFailuresDocument,
   ImportProgressDocument,

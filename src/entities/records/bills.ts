@@ -2,7 +2,6 @@
  * Invoices and payments: their dates can be changed, and bills that no other bill refers to can be
  * deleted.
  */
-
 import { reportOverdue } from '../../billing/books/overdue.ts'
 import type { BooksWriter } from '../../billing/books/store-books.ts'
 import { BillingError } from '../../billing/errors.ts'
@@ -11,8 +10,8 @@ import { plainActor } from '../../catalog/actor.ts'
 import { type AuditEntry, appendAudit } from '../../catalog/audit/audit.ts'
 import { type ClientSession, ObjectId, type WithId } from '../../catalog/collections.ts'
 import type { Catalog } from '../../catalog/connection.ts'
-import type { BillDocument } from '../../catalog/entities/bill.ts'
-import { inTransaction } from '../../catalog/transactions/trial.ts'
+import type { BillDocument } from '../../catalog/records/bill.ts'
+import { inTransaction } from '../../catalog/trial.ts'
 import type { Fields } from '../../domain/fields.ts'
 import { DISPLAY, EntityRuleError, TargetError } from '../../requests/errors.ts'
 import type { RecordActions, RecordWriteRequest } from '../api.ts'

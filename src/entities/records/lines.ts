@@ -1,7 +1,7 @@
 /** Lines are read-only, except that credits can be deleted until they are invoiced. */
 import { appendAudit } from '../../catalog/audit/audit.ts'
 import { type ClientSession, ObjectId } from '../../catalog/collections.ts'
-import { inTransaction } from '../../catalog/transactions/trial.ts'
+import { inTransaction } from '../../catalog/trial.ts'
 import { cycleAt } from '../../domain/cycle.ts'
 import type { Fields } from '../../domain/fields.ts'
 import { DISPLAY, EntityRuleError, TargetError } from '../../requests/errors.ts'

@@ -3,8 +3,8 @@ import {
   sealedTextsIn,
   sealGatewayFields,
   withKeptSecrets,
-} from '../../catalog/entities/payment-gateway.ts'
-import type { Sealer } from '../../catalog/settings/sealing.ts'
+} from '../../catalog/sealing/payment-gateway.ts'
+import type { Sealer } from '../../catalog/sealing/sealing.ts'
 import { isEmpty } from '../../domain/fields.ts'
 import type { Draft } from '../timeline/draft.ts'
 

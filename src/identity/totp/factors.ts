@@ -1,7 +1,7 @@
 /** Second factors of users, in the collection `secondfactors`. */
 import { createHash, randomInt } from 'node:crypto'
 import type { SecondFactorDocument } from '../../catalog/records/second-factor.ts'
-import type { Sealer } from '../../catalog/settings/sealing.ts'
+import type { Sealer } from '../../catalog/sealing/sealing.ts'
 import { isDuplicate } from '../../catalog/transactions/duplicate.ts'
 import type { AuthDeps } from '../auth-deps.ts'
 import { AuthRefusal } from '../refusal.ts'

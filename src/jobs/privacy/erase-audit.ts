@@ -1,10 +1,11 @@
 /**
- * Removes personal data from audit records; the hash chain remains valid (catalog/audit/chain.ts).
+ * Removes personal data from audit records; the hash chain remains valid
+ * (catalog/transactions/audit-chain.ts).
  */
-import type { AuditDocument } from '../../catalog/audit/audit-document.ts'
-import { type ChainedRecord, eraseFields } from '../../catalog/audit/chain.ts'
 import type { ClientSession, ObjectId } from '../../catalog/collections.ts'
 import type { Catalog } from '../../catalog/connection.ts'
+import type { AuditDocument } from '../../catalog/records/audit-document.ts'
+import { type ChainedRecord, eraseFields } from '../../catalog/transactions/audit-chain.ts'
 import { type CommitBatch, nextOf } from './erase-records.ts'
 import { withFreeTexts, withoutNames } from './personal.ts'
 import type { ErasureScope } from './subject.ts'

@@ -1,7 +1,7 @@
 /** Removes personal data from lines, bills, invoice documents, events and rows of imports. */
-import { ERASED } from '../../catalog/audit/chain.ts'
 import type { ClientSession, Collection, WithId } from '../../catalog/collections.ts'
 import type { Catalog } from '../../catalog/connection.ts'
+import { ERASED } from '../../catalog/transactions/audit-chain.ts'
 import { withoutNames } from './personal.ts'
 
 type Fields = Record<string, unknown>

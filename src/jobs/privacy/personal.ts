@@ -1,5 +1,5 @@
 /** Definition of personal data, and its removal from documents. Pure. */
-import { ERASED } from '../../catalog/audit/chain.ts'
+import { ERASED } from '../../catalog/transactions/audit-chain.ts'
 import type { Fields } from '../../domain/fields.ts'
 import type { FieldDefinition } from '../../entities/fields/field-definition.ts'
 

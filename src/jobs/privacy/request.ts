@@ -2,7 +2,7 @@
 import { moneyFormat } from '../../billing/currency.ts'
 import { appendDocuments, unwrittenRecords } from '../../catalog/audit/append.ts'
 import { auditDocument } from '../../catalog/audit/audit.ts'
-import type { AuditDocument } from '../../catalog/audit/audit-document.ts'
+import type { AuditDocument } from '../../catalog/records/audit-document.ts'
 import type { JobDocument } from '../../catalog/records/job-document.ts'
 import { debtOf } from '../../domain/bucket.ts'
 import { decimalText } from '../../domain/money.ts'

@@ -1,7 +1,7 @@
 /** The job that forwards new audit records in the order of the chain. */
 import { hostname } from 'node:os'
-import type { ChainedRecord } from '../../catalog/audit/chain.ts'
 import type { Catalog } from '../../catalog/connection.ts'
+import type { ChainedRecord } from '../../catalog/transactions/audit-chain.ts'
 import type { Config } from '../../config/schema.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import type { Metrics } from '../../runtime/metrics.ts'

@@ -1,8 +1,8 @@
 /** Creates batches of prepaid cards. Only the file for the printer has their random secrets. */
 import { randomInt } from 'node:crypto'
 import { type FileHandle, open, readFile, rename, rm, stat } from 'node:fs/promises'
-import type { CardDocument } from '../../catalog/entities/card.ts'
-import type { CardSecrets } from '../../catalog/settings/card-secrets.ts'
+import type { CardDocument } from '../../catalog/records/card.ts'
+import type { CardSecrets } from '../../catalog/sealing/card-secrets.ts'
 import { EntityRuleError } from '../../requests/errors.ts'
 import { type PrintedCards, PrinterFile, SECRET_DIGITS } from './printer-file.ts'
 import { cardKey } from './redeem.ts'

@@ -2,7 +2,7 @@
 import { NODE_ACTOR } from '../../catalog/actor.ts'
 import { appendAudit } from '../../catalog/audit/audit.ts'
 import type { Catalog } from '../../catalog/connection.ts'
-import { USABLE_CARDS } from '../../catalog/entities/card.ts'
+import { USABLE_CARDS } from '../../catalog/records/card.ts'
 import type { Config } from '../../config/schema.ts'
 import { beginJob } from '../../jobs/jobs.ts'
 import type { JobHandler } from '../../jobs/runner.ts'

@@ -1,6 +1,6 @@
 /** Imports the cards of an existing system, as documents of its collection `cards`. */
-import { type CardDocument, USABLE_CARDS } from '../../catalog/entities/card.ts'
-import { type CardSecrets, hashOf } from '../../catalog/settings/card-secrets.ts'
+import { type CardDocument, USABLE_CARDS } from '../../catalog/records/card.ts'
+import { type CardSecrets, hashOf } from '../../catalog/sealing/card-secrets.ts'
 import { FieldError, type Fields, isUnset, objectAt, textAt, wholeAt } from '../../domain/fields.ts'
 import { parseInstant } from '../../domain/time.ts'
 import { plainValue } from '../../entities/import/extended-json.ts'

@@ -1,6 +1,6 @@
 /** The text of the file for the printer of cards: CSV with a header, and a row for each card. */
 import { stringify } from 'csv-stringify/sync'
-import type { CardDocument } from '../../catalog/entities/card.ts'
+import type { CardDocument } from '../../catalog/records/card.ts'
 import { dateText } from '../../entities/views.ts'
 
 /** The cards of a file. */

@@ -3,7 +3,7 @@
  * `Idle`, `Shipped`, `Active`, `Used`, `Expired`, `Stolen`, `Disqualified`. Both are accepted in
  * upper and lower case; `Disqualified` is `cancelled`. Answers prefer the first set.
  */
-import { type CardStatus, USABLE_CARDS } from '../../catalog/entities/card.ts'
+import { type CardStatus, USABLE_CARDS } from '../../catalog/records/card.ts'
 
 interface CardState {
   /** The name in answers. */

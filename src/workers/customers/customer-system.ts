@@ -4,6 +4,7 @@
  */
 import { isDeepStrictEqual } from 'node:util'
 import type { ProfileParts } from '../../catalog/feed/profiles.ts'
+import { type SecretSettings, sealerOf } from '../../catalog/sealing/secret-keys.ts'
 import { customFieldsOf } from '../../catalog/settings/customer-fields.ts'
 import {
   type CustomerHolder,
@@ -12,7 +13,6 @@ import {
   type DetailsSettings,
   partsOf,
 } from '../../catalog/settings/customer-settings.ts'
-import { type SecretSettings, sealerOf } from '../../catalog/settings/secret-keys.ts'
 import type { Config } from '../../config/schema.ts'
 import type { CustomerSystemEvent } from '../../domain/worker-task.ts'
 import { CircuitBreaker, type CircuitState } from '../../external/circuit-breaker.ts'

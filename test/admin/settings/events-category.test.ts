@@ -1,7 +1,7 @@
 /** Receivers of notifications in the settings: their addresses, and the secret. */
 import { describe, expect, it } from 'vitest'
-import { readStoredSecrets, resealAll } from '../../../src/catalog/settings/reseal.ts'
-import { createSealer } from '../../../src/catalog/settings/sealing.ts'
+import { readStoredSecrets, resealAll } from '../../../src/catalog/reseal/reseal.ts'
+import { createSealer } from '../../../src/catalog/sealing/sealing.ts'
 import { readCategory } from '../../../src/catalog/settings/stored-config.ts'
 import { useSettingsServer } from '../../support/admin/settings/settings-server.ts'
 

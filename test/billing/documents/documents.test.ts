@@ -12,8 +12,8 @@ import { renderDocument, writeDocument } from '../../../src/billing/documents/ma
 import type { InvoiceSource } from '../../../src/billing/documents/source.ts'
 import { createFolderStore } from '../../../src/billing/documents/store.ts'
 import { viewOf } from '../../../src/billing/documents/view.ts'
-import type { BillrunDocument } from '../../../src/catalog/entities/bill.ts'
 import { ReadCancelledError } from '../../../src/catalog/errors.ts'
+import type { BillrunDocument } from '../../../src/catalog/records/bill.ts'
 import {
   bytesOf,
   dueOf,

@@ -3,7 +3,7 @@ import { withClient } from '../../../src/catalog/clients/client-changes.ts'
 import { type CurrentClients, watchClients } from '../../../src/catalog/clients/clients-watch.ts'
 import type { Catalog } from '../../../src/catalog/connection.ts'
 import type { Poller } from '../../../src/catalog/poller.ts'
-import { createSealer } from '../../../src/catalog/settings/sealing.ts'
+import { createSealer } from '../../../src/catalog/sealing/sealing.ts'
 import { recordingLog, useStore } from '../../support/catalog/store.ts'
 
 const store = useStore()

@@ -8,7 +8,7 @@ import {
   withoutClient,
 } from '../../../src/catalog/clients/client-changes.ts'
 import { clientsSetting, compileClients } from '../../../src/catalog/clients/clients.ts'
-import { createSealer, keyIdOf } from '../../../src/catalog/settings/sealing.ts'
+import { createSealer, keyIdOf } from '../../../src/catalog/sealing/sealing.ts'
 
 const sealer = createSealer('test')
 const NOW_MS = Date.UTC(2026, 5, 15, 12)

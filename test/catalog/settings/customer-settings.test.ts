@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
+import { createSealer } from '../../../src/catalog/sealing/sealing.ts'
 import { customerSettingsOf } from '../../../src/catalog/settings/customer-settings.ts'
-import { createSealer } from '../../../src/catalog/settings/sealing.ts'
 
 const sealer = createSealer('a key of at least thirty-two characters')
 const read = (value: unknown) => customerSettingsOf(value, sealer)

@@ -1,9 +1,9 @@
 /** Outbox entries of changes, and entities that refer to each other. */
 import { describe, expect, it } from 'vitest'
 import type { ObjectId } from '../../../src/catalog/collections.ts'
-import { createSealer } from '../../../src/catalog/settings/sealing.ts'
+import type { OutboxDocument } from '../../../src/catalog/records/outbox-document.ts'
+import { createSealer } from '../../../src/catalog/sealing/sealing.ts'
 import { enqueueOutbox } from '../../../src/catalog/transactions/outbox.ts'
-import type { OutboxDocument } from '../../../src/catalog/transactions/outbox-document.ts'
 import type { EntityStores } from '../../../src/entities/requests/entity-request.ts'
 import { createRules } from '../../../src/entities/rules/rules.ts'
 import { insertEntity } from '../../support/catalog/store.ts'

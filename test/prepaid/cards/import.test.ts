@@ -1,7 +1,7 @@
 /** Cards of an existing system. */
 import { createHash } from 'node:crypto'
 import { beforeEach, describe, expect, it } from 'vitest'
-import { cardSecretsOf } from '../../../src/catalog/settings/card-secrets.ts'
+import { cardSecretsOf } from '../../../src/catalog/sealing/card-secrets.ts'
 import { loadConfig } from '../../../src/config/load.ts'
 import { importCards } from '../../../src/prepaid/cards/import.ts'
 import { insertEntity, useStore } from '../../support/catalog/store.ts'

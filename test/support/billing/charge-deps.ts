@@ -1,5 +1,4 @@
 /** Dependencies of charges on a store; also loaded by child processes of tests. */
-
 import { createGateways } from '../../../src/billing/cards/gateways.ts'
 import type { AccountRun } from '../../../src/billing/charges/account-run.ts'
 import type { ChargeDeps } from '../../../src/billing/charges/attempt.ts'
@@ -8,9 +7,9 @@ import { createSandboxStore } from '../../../src/billing/charges/sandbox-store.t
 import { moneyFormat } from '../../../src/billing/currency.ts'
 import { type CustomerLookup, STORED_CUSTOMERS } from '../../../src/billing/customer-lookup.ts'
 import type { Catalog } from '../../../src/catalog/connection.ts'
+import { createSealer } from '../../../src/catalog/sealing/sealing.ts'
 import { createCurrentSettings } from '../../../src/catalog/settings/current-settings.ts'
 import { mergeGateways } from '../../../src/catalog/settings/payment-secrets.ts'
-import { createSealer } from '../../../src/catalog/settings/sealing.ts'
 import { writeStoredConfig } from '../../../src/catalog/settings/stored-config.ts'
 import { createLogger, type Logger } from '../../../src/runtime/log.ts'
 

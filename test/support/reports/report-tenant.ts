@@ -2,7 +2,7 @@
 import { ObjectId } from '../../../src/catalog/collections.ts'
 import type { Catalog } from '../../../src/catalog/connection.ts'
 import { Exact, storedAmount } from '../../../src/catalog/records/exact-amount.ts'
-import { createSealer } from '../../../src/catalog/settings/sealing.ts'
+import { createSealer } from '../../../src/catalog/sealing/sealing.ts'
 
 export const REPORT_ENV = {
   TOLLGATE_RATING_TIME_ZONE: 'Asia/Kolkata',

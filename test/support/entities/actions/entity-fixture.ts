@@ -2,7 +2,7 @@
 import { expect } from 'vitest'
 import { STORED_CUSTOMERS } from '../../../../src/billing/customer-lookup.ts'
 import { ObjectId } from '../../../../src/catalog/collections.ts'
-import { createSealer } from '../../../../src/catalog/settings/sealing.ts'
+import { createSealer } from '../../../../src/catalog/sealing/sealing.ts'
 import { loadConfig } from '../../../../src/config/load.ts'
 import type { Fields } from '../../../../src/domain/fields.ts'
 import { change } from '../../../../src/entities/actions/change.ts'

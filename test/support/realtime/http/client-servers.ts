@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, beforeEach } from 'vitest'
 import { withClient } from '../../../../src/catalog/clients/client-changes.ts'
 import { type ApiClients, compileClients } from '../../../../src/catalog/clients/clients.ts'
-import { createSealer } from '../../../../src/catalog/settings/sealing.ts'
+import { createSealer } from '../../../../src/catalog/sealing/sealing.ts'
 import { signatureOf, signedText } from '../../../../src/catalog/signature/signed-text.ts'
 import {
   type ClientAuthenticator,

@@ -89,3 +89,9 @@ export interface ChainLink {
   /** Ids of the erasures that removed fields. */
   erased_by?: string[]
 }
+
+/** The link that the next record refers to. */
+export interface ChainEnd {
+  seq: number
+  hash: string
+}

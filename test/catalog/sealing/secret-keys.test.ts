@@ -1,7 +1,7 @@
 import { chmodSync, existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { keyFileIn, keyRingOf, sealerOf } from '../../../src/catalog/settings/secret-keys.ts'
+import { keyFileIn, keyRingOf, sealerOf } from '../../../src/catalog/sealing/secret-keys.ts'
 import { useFolderEach } from '../../support/opened.ts'
 
 const dir = useFolderEach()

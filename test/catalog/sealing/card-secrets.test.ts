@@ -2,9 +2,9 @@
 import { createHash, randomBytes } from 'node:crypto'
 import { expect, it } from 'vitest'
 import type { Catalog } from '../../../src/catalog/connection.ts'
-import { CardKeyError, cardSecretsOf } from '../../../src/catalog/settings/card-secrets.ts'
-import { readStoredSecrets, resealAll } from '../../../src/catalog/settings/reseal.ts'
-import { sealerOf } from '../../../src/catalog/settings/secret-keys.ts'
+import { readStoredSecrets, resealAll } from '../../../src/catalog/reseal/reseal.ts'
+import { CardKeyError, cardSecretsOf } from '../../../src/catalog/sealing/card-secrets.ts'
+import { sealerOf } from '../../../src/catalog/sealing/secret-keys.ts'
 import { loadConfig } from '../../../src/config/load.ts'
 import { useStore } from '../../support/catalog/store.ts'
 

@@ -7,15 +7,9 @@
 import { createHash, createHmac, randomBytes } from 'node:crypto'
 import { BSON } from 'mongodb'
 import type { Fields } from '../../domain/fields.ts'
-import type { AuditDocument, ChainLink } from './audit-document.ts'
+import type { AuditDocument, ChainEnd, ChainLink } from '../records/audit-document.ts'
 
 export type ChainedRecord = AuditDocument & { chain: ChainLink }
-
-/** The link that the next record refers to. */
-export interface ChainEnd {
-  seq: number
-  hash: string
-}
 
 export const CHAIN_START: ChainEnd = { seq: 0, hash: '0'.repeat(64) }
 

@@ -1,5 +1,5 @@
 import type { ClientSession } from 'mongodb'
-import type { Catalog } from '../connection.ts'
+import type { Catalog } from './connection.ts'
 
 /** Ends a transaction that must not be committed, with the result of its operation. */
 class Tried extends Error {

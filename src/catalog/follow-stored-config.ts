@@ -1,11 +1,11 @@
 /** The stored configuration for the event-loop thread that owns the sockets. */
-import type { Config } from '../../config/schema.ts'
-import type { Logger } from '../../runtime/log.ts'
-import { type CurrentClients, watchClients } from '../clients/clients-watch.ts'
-import { openCatalog } from '../connection.ts'
-import { compilePeers, type Peers } from './peers.ts'
-import { sealerOf } from './secret-keys.ts'
-import { watchStoredConfig } from './stored-config-watch.ts'
+import type { Config } from '../config/schema.ts'
+import type { Logger } from '../runtime/log.ts'
+import { type CurrentClients, watchClients } from './clients/clients-watch.ts'
+import { openCatalog } from './connection.ts'
+import { sealerOf } from './sealing/secret-keys.ts'
+import { compilePeers, type Peers } from './settings/peers.ts'
+import { watchStoredConfig } from './settings/stored-config-watch.ts'
 
 /** Settings that operators change at run time. */
 export interface CurrentStoredConfig {

@@ -1,6 +1,6 @@
 /** Documents written by billing: invoices, payments, refunds, and the invoices of cycles. */
 import type { IndexDescription } from 'mongodb'
-import type { StoredAmount } from '../records/exact-amount.ts'
+import type { StoredAmount } from './exact-amount.ts'
 
 /** Reference to another bill that this one pays, or that pays it. */
 export interface BillLink {

@@ -22,7 +22,7 @@ export interface CardClaim {
 
 /** A prepaid card. */
 export interface CardDocument {
-  /** Digest of the secret (settings/card-secrets.ts); never returned by the API. */
+  /** Digest of the secret (sealing/card-secrets.ts); never returned by the API. */
   secret_hmac: string
   batch_number: number
   serial_number: number

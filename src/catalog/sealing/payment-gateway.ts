@@ -1,6 +1,6 @@
 /** `payment_gateway` of accounts: which of its fields are secret, and how they are stored. */
 import { type Fields, isObject } from '../../domain/fields.ts'
-import { isSealed, type Sealer } from '../settings/sealing.ts'
+import { isSealed, type Sealer } from './sealing.ts'
 
 /** Fields that are shown; all others give access to a card, or are card data. */
 const SHOWN: ReadonlySet<string> = new Set([

@@ -1,5 +1,5 @@
-import type { ChainEnd } from '../audit/chain.ts'
 import type { EntityCollection } from '../entities/entity-table.ts'
+import type { ChainEnd } from './audit-document.ts'
 
 /** Collections whose writes are numbered: entities, and the stored configuration. */
 export type NumberedCollection = EntityCollection | 'config'

@@ -1,6 +1,6 @@
 import { createCipheriv, randomBytes, scryptSync } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
-import { createSealer, keyIdOf, sealedWith } from '../../../src/catalog/settings/sealing.ts'
+import { createSealer, keyIdOf, sealedWith } from '../../../src/catalog/sealing/sealing.ts'
 
 const KEY = 'a key of the operator'
 const SECRET = '00112233445566778899aabbccddeeff — ü'

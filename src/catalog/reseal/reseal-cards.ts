@@ -1,6 +1,6 @@
 /** Visits the sealed secrets of cards: in accounts, and in charges whose outcome is open. */
 import type { Catalog } from '../connection.ts'
-import { mapGatewaySecrets } from '../entities/payment-gateway.ts'
+import { mapGatewaySecrets } from '../sealing/payment-gateway.ts'
 
 /** Returns the replacement of a secret. */
 type CardVisit = (kind: 'card' | 'charge', name: string, text: string) => string
