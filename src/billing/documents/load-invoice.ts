@@ -39,7 +39,8 @@ export async function loadInvoiceSource(
   const batches = catalog.readBatches(
     'read the lines of an invoice',
     // A time limit for each batch: `maxTimeMS` would be one for all.
-    ({ signal }) => catalog.lines.find({ aid, billrun }, { signal, projection, batchSize: BATCH }),
+    ({ signal }) =>
+      catalog.unguarded.lines.find({ aid, billrun }, { signal, projection, batchSize: BATCH }),
     { limitMs: Number.POSITIVE_INFINITY },
   )
   for await (const batch of batches as AsyncIterable<unknown> as AsyncIterable<Fields[]>) {
@@ -76,12 +77,10 @@ async function withAdjustedDates(
   if (!Array.isArray(adjusts) || adjusts.length === 0) return document
   const entries = adjusts.filter(isObject)
   const ids = entries.map(({ invoice_id: id }) => id)
-  const found = await catalog.run('read the invoices of a credit note', () =>
-    catalog.billrun
-      .find({ aid, invoice_id: { $in: ids as number[] } })
-      .project<Fields>({ invoice_id: 1, invoice_date: 1 })
-      .toArray(),
-  )
+  const found = await catalog.billrun
+    .find({ aid, invoice_id: { $in: ids as number[] } })
+    .project<Fields>({ invoice_id: 1, invoice_date: 1 })
+    .toArray()
   const dates = new Map(found.map((one) => [one['invoice_id'], one['invoice_date']]))
   const dated = entries.map((entry) => ({ ...entry, invoice_date: dates.get(entry['invoice_id']) }))
   return { ...document, adjusts: dated }
@@ -118,9 +117,9 @@ class PrepaidPlans {
     if (names.length === 0) return
     const filter = { name: { $in: names }, connection_type: 'prepaid', deleted: { $ne: true } }
     const projection = { name: 1, from: 1, to: 1 }
-    const found = (await this.#catalog.run('read prepaid plans', () =>
-      this.#catalog.plans.find(filter as never, { projection }).toArray(),
-    )) as unknown as readonly PlanPeriod[]
+    const found = (await this.#catalog.plans
+      .find(filter as never, { projection })
+      .toArray()) as unknown as readonly PlanPeriod[]
     for (const name of names) {
       this.#periods.set(
         name,
