@@ -127,7 +127,7 @@ try {
   const postings = (await catalog.journal.countDocuments({})) - before.journal
   // A payment writes a bill, postings, the books, an audit record and the head.
   const perPayment = Math.round((written + postings) / REQUESTS) + 3
-  const plain = catalog.bills.db.collection<{ n: number; note: string }>('plain')
+  const plain = catalog.unguarded.bills.db.collection<{ n: number; note: string }>('plain')
   const insertMany = (count: number) =>
     perSecond((index) =>
       plain.insertMany(Array.from({ length: count }, () => ({ n: index, note: 'x'.repeat(400) }))),
@@ -154,7 +154,7 @@ try {
   )
   await insertBills(catalog)
   await measureBalance(url)
-  const { queryPlanner, executionStats } = await catalog.bills
+  const { queryPlanner, executionStats } = await catalog.unguarded.bills
     .find({ aid: OLD_ACCOUNT, paid: '2' })
     .explain('executionStats')
   const { indexName } = queryPlanner.winningPlan.inputStage

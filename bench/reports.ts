@@ -101,7 +101,7 @@ async function fill({ lines }: Catalog): Promise<void> {
 }
 
 /** Reads every document as bytes, as a program that scans the collection would. */
-async function scan({ lines }: Catalog): Promise<number> {
+async function scan({ unguarded: { lines } }: Catalog): Promise<number> {
   let found = 0
   const cursor = lines.find({}, { raw: true, batchSize: 10_000, limit: SCANNED })
   while (await cursor.hasNext()) found += cursor.readBufferedDocuments().length

@@ -166,7 +166,8 @@ export function grows(backlog: readonly number[], appended: number): boolean {
 
 async function hold(bench: Bench, product: Product, generator: Generator): Promise<Held> {
   const { sustainedSeconds: seconds } = bench.settings
-  const lines = () => withCatalog(product, (catalog) => catalog.lines.estimatedDocumentCount())
+  const lines = () =>
+    withCatalog(product, (catalog) => catalog.unguarded.lines.estimatedDocumentCount())
   const before = await lines()
   const flow = bench.flow(product, 'json', { phases: [{ perSecond: 0, seconds }] })
   const sent = (outcome: string) =>

@@ -22,14 +22,10 @@ export async function readProgress(
   { action, caller }: { readonly action: string; readonly caller: string },
 ): Promise<CallProgress | null> {
   const ids = [name, callIdOf({ action, caller, key: name })]
-  const found = await catalog.run('find a call', () =>
-    catalog.idempotency.findOne({ _id: { $in: ids }, action }),
-  )
+  const found = await catalog.idempotency.findOne({ _id: { $in: ids }, action })
   if (found === null) return null
   const { _id: id, state, holder } = found as KeyedCallDocument
-  const parts = await catalog.run('read the parts of a call', () =>
-    catalog.idempotency.find({ call: id }).sort({ part: 1 }).toArray(),
-  )
+  const parts = await catalog.idempotency.find({ call: id }).sort({ part: 1 }).toArray()
   const results = (parts as KeyedPartDocument[]).flatMap((part) => part.results)
   if (state === 'done') return { id, state, results }
   if (hasEnded(holder)) return { id, state: 'interrupted', results }

@@ -11,7 +11,7 @@ import type {
   KeyedCallDocument,
   KeyedPartDocument,
 } from '../catalog/records/idempotency-document.ts'
-import { isDuplicate } from '../catalog/transactions/duplicate.ts'
+import { isInserted } from '../catalog/transactions/duplicate.ts'
 import { stateOf } from '../catalog/transactions/state.ts'
 import { type Clock, monotonicMs, realTimeOf } from '../runtime/clock.ts'
 import { hasEnded, processIdentity } from '../runtime/process-identity.ts'
@@ -136,9 +136,7 @@ function lost(): ClaimLostError {
 
 /** The stored results of the parts of an interrupted call, by number. */
 export async function partsOf(catalog: Catalog, { id }: Claim): Promise<Map<number, unknown[]>> {
-  const found = await catalog.run('read the parts of a call', () =>
-    catalog.idempotency.find({ call: id }).sort({ part: 1 }).toArray(),
-  )
+  const found = await catalog.idempotency.find({ call: id }).sort({ part: 1 }).toArray()
   const parts = found as KeyedPartDocument[]
   return new Map(parts.map(({ part, results }) => [part, results]))
 }
@@ -149,20 +147,16 @@ export async function partsOf(catalog: Catalog, { id }: Claim): Promise<Map<numb
  */
 export async function releaseClaim({ catalog }: IdempotencyStores, claim: Claim): Promise<void> {
   const { id } = claim
-  await catalog.run('release an idempotency key', async () => {
-    const begun = await catalog.idempotency.findOne({ call: id }, { projection: { _id: 1 } })
-    const held = heldBy(claim)
-    if (begun === null) await catalog.idempotency.deleteOne(held)
-    else await catalog.idempotency.updateOne(held, { $set: { lease: new Date(0) } })
-  })
+  const begun = await catalog.idempotency.findOne({ call: id }, { projection: { _id: 1 } })
+  const held = heldBy(claim)
+  if (begun === null) await catalog.idempotency.deleteOne(held)
+  else await catalog.idempotency.updateOne(held, { $set: { lease: new Date(0) } })
 }
 
 /** Removes keys that are no longer kept. */
 export async function forgetKeys({ catalog, clock }: IdempotencyStores): Promise<void> {
   const now = new Date(realTimeOf(clock).nowMs())
-  await catalog.run('remove old idempotency keys', () =>
-    catalog.idempotency.deleteMany({ kept_until: { $lte: now } }),
-  )
+  await catalog.idempotency.deleteMany({ kept_until: { $lte: now } })
 }
 
 /** Identifies a call. */
@@ -189,29 +183,17 @@ async function insertClaim(
     lease: new Date(nowMs + LEASE_MS),
     kept_until: new Date(nowMs + KEPT_MS),
   }
-  return catalog.run('claim an idempotency key', async () => {
-    try {
-      await catalog.idempotency.insertOne(document)
-      return true
-    } catch (error) {
-      if (isDuplicate(error)) return false
-      throw error
-    }
-  })
+  return isInserted(catalog.idempotency.insertOne(document))
 }
 
 async function readCall(catalog: Catalog, id: string): Promise<KeyedCallDocument | null> {
-  const found = await catalog.run('read an idempotency key', () =>
-    catalog.idempotency.findOne({ _id: id }),
-  )
+  const found = await catalog.idempotency.findOne({ _id: id })
   return found as KeyedCallDocument | null
 }
 
 async function forget(catalog: Catalog, { _id: id, token }: KeyedCallDocument): Promise<void> {
-  await catalog.run('forget an idempotency key', async () => {
-    await catalog.idempotency.deleteMany({ call: id })
-    await catalog.idempotency.deleteOne({ _id: id, token })
-  })
+  await catalog.idempotency.deleteMany({ call: id })
+  await catalog.idempotency.deleteOne({ _id: id, token })
 }
 
 async function takeOver(
@@ -220,11 +202,9 @@ async function takeOver(
   found: KeyedCallDocument,
 ): Promise<boolean> {
   const lease = new Date(realTimeOf(clock).nowMs() + LEASE_MS)
-  const { matchedCount } = await catalog.run('take over an idempotency key', () =>
-    catalog.idempotency.updateOne(
-      { _id: id, token: found.token, state: 'running' },
-      { $set: { token, holder: processIdentity(), lease } },
-    ),
+  const { matchedCount } = await catalog.idempotency.updateOne(
+    { _id: id, token: found.token, state: 'running' },
+    { $set: { token, holder: processIdentity(), lease } },
   )
   return matchedCount === 1
 }

@@ -65,8 +65,6 @@ async function readCounter(
   session: BooksWriter['session'],
   name: string,
 ): Promise<Counter> {
-  const found = await catalog.run('read a counter', () =>
-    catalog.counters.findOne({ _id: name }, { session }),
-  )
+  const found = await catalog.counters.findOne({ _id: name }, { session })
   return { seq: found?.seq ?? 0, isNew: found === null }
 }

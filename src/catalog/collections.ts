@@ -1,5 +1,5 @@
 /** The typed collections of MongoDB, which other modules use, and their indexes. */
-import type { Collection, Db, IndexDescription } from 'mongodb'
+import type { Db, IndexDescription, Collection as UnguardedCollection } from 'mongodb'
 import type { AccountDocument } from './entities/account.ts'
 import type { AutorenewDocument } from './entities/autorenew.ts'
 import type { ChargeDocument } from './entities/charge.ts'
@@ -14,6 +14,13 @@ import type { ServiceDocument } from './entities/service.ts'
 import type { SubscriberDocument } from './entities/subscriber.ts'
 import type { TaxDocument } from './entities/tax.ts'
 import type { UserDocument } from './entities/user.ts'
+import {
+  type Collection,
+  type CollectionReads,
+  type Guards,
+  guardedCollection,
+  guardedReads,
+} from './guarded.ts'
 import {
   AUDIT_INDEXES,
   type AuditChainDocument,
@@ -70,13 +77,14 @@ export type {
   AnyBulkWriteOperation,
   BulkWriteResult,
   ClientSession,
-  Collection,
+  Collection as UnguardedCollection,
   Filter,
   FindCursor,
   UpdateFilter,
   WithId,
 } from 'mongodb'
 export { Decimal128, ObjectId } from 'mongodb'
+export type { Collection, CollectionReads } from './guarded.ts'
 
 /** An increasing number: of accounts and subscribers (sequence.ts); state of the demo (demo.ts). */
 export interface CounterDocument {
@@ -173,6 +181,19 @@ export interface Collections {
   readonly auditchain: Collection<AuditChainDocument>
 }
 
+type DocumentIn<Name extends keyof Collections> =
+  Collections[Name] extends Collection<infer D> ? D : never
+
+/** The collections of the driver. */
+export type UnguardedCollections = {
+  readonly [Name in keyof Collections]: UnguardedCollection<DocumentIn<Name>>
+}
+
+export interface GuardedCollections extends Collections {
+  /** For reads that may scan many documents. */
+  readonly reads: { readonly [Name in keyof Collections]: CollectionReads<DocumentIn<Name>> }
+}
+
 /** Collections of records other than entities. */
 type RecordCollection =
   | 'lines'
@@ -238,7 +259,7 @@ const RECORD_INDEXES: Readonly<Record<RecordCollection, readonly IndexDescriptio
   rebalance: REBALANCE_INDEXES,
 }
 
-export function collectionsOf(db: Db): Collections {
+export function collectionsOf(db: Db): UnguardedCollections {
   return {
     subscribers: db.collection('subscribers'),
     plans: db.collection('plans'),
@@ -287,6 +308,16 @@ export function collectionsOf(db: Db): Collections {
   }
 }
 
+export function guardedCollections(
+  unguarded: UnguardedCollections,
+  { run, read }: Guards,
+): GuardedCollections {
+  const all = Object.entries(unguarded) as unknown as [string, UnguardedCollection][]
+  const guarded = all.map(([name, one]) => [name, guardedCollection(name, one, run)])
+  const reads = all.map(([name, one]) => [name, guardedReads(name, one, read)])
+  return { ...Object.fromEntries(guarded), reads: Object.fromEntries(reads) }
+}
+
 /**
  * Creates the missing indexes, with one time-limited operation per collection. `identifiers`:
  * further identifying fields of subscribers.
@@ -294,12 +325,9 @@ export function collectionsOf(db: Db): Collections {
 export async function ensureIndexes(
   collections: Collections,
   identifiers: readonly string[],
-  run: <T>(what: string, operation: () => Promise<T>) => Promise<T>,
 ): Promise<void> {
   const create = (name: keyof Collections, indexes: readonly IndexDescription[]) =>
-    run(`create indexes of ${name}`, () =>
-      (collections[name] as unknown as Collection).createIndexes([...indexes]),
-    )
+    (collections[name] as unknown as Collection).createIndexes([...indexes])
   for (const [name, definitions] of Object.entries(ENTITIES)) {
     const indexes = definitions.flatMap((definition) => definition.indexes)
     await create(name as EntityCollection, indexes)

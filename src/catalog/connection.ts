@@ -1,13 +1,20 @@
 import { type ClientSession, type Db, MongoClient } from 'mongodb'
 import { redactUrl } from '../config/error.ts'
 import { monotonicMs } from '../runtime/clock.ts'
-import { type Collections, collectionsOf, ensureIndexes } from './collections.ts'
+import {
+  collectionsOf,
+  ensureIndexes,
+  type GuardedCollections,
+  guardedCollections,
+  type UnguardedCollections,
+} from './collections.ts'
 import {
   CatalogUnavailableError,
   CatalogUrlError,
   ReadCancelledError,
   SlowReadError,
 } from './errors.ts'
+import type { Guards, ReadLimits } from './guarded.ts'
 import './lost-connections.ts'
 import { isTimeLimitError, outageOf, STANDALONE } from './outages.ts'
 import { NO_PATIENCE, type Patience } from './patience.ts'
@@ -36,39 +43,10 @@ export interface CatalogOptions {
   patience?: Patience
 }
 
-/** Limits to pass to every operation of a read. */
-export interface ReadLimits {
-  /** Time limit on the server. */
-  maxTimeMS: number
-  /** Aborted when the caller cancels the read; the driver then stops it on the server, too. */
-  signal: AbortSignal
-}
-
-export interface StoreReadOptions {
-  /** Cancels the read, also on the server. */
-  signal?: AbortSignal | undefined
-  /** Remaining time of a read that consists of several parts; at most `readTimeoutMs`. */
-  remainingMs?: number
-}
-
-/** The typed collections of one database, and functions that unify the errors of outages. */
-export interface Catalog extends Collections {
-  /**
-   * Runs one operation on the collections; they must not be used outside of it. An outage or an
-   * operation longer than `timeoutMs` becomes a `CatalogUnavailableError` whose message contains
-   * `what`; other errors are passed through.
-   */
-  run<T>(what: string, operation: () => Promise<T>): Promise<T>
-  /**
-   * As `run`, for reads that may scan many documents, with the limit `readTimeoutMs`. `operation`
-   * passes the limits to each of its operations, so that the server stops as well when the time is
-   * over (`SlowReadError`) or the caller cancels (`ReadCancelledError`).
-   */
-  read<T>(
-    what: string,
-    operation: (limits: ReadLimits) => Promise<T>,
-    options?: StoreReadOptions,
-  ): Promise<T>
+/** The collections of one database; `run` and `read` are for several operations at once. */
+export interface Catalog extends GuardedCollections, Guards {
+  /** Has no time limits, and the errors of the driver: for `run`, `read` and `readBatches`. */
+  readonly unguarded: UnguardedCollections
   /**
    * The results of a cursor, one batch at a time: the next one is read when it is asked for. Ending
    * the iteration or `signal` ends the read on the server. Rejects like `read`.
@@ -132,28 +110,28 @@ export async function openCatalog(
   const client = createClient(options, given.timeoutMs)
   const db = client.db(options.database)
   const link = createLink(client)
-  const { run, read } = createRunners(link, options, given.timeoutMs)
+  const guards = createGuards(link, options, given.timeoutMs)
   // Whether MongoDB is there is answered soon, also to batch work.
   const { patience: _, ...soon } = given
-  const { run: runSoon } = createRunners(link, soon, soon.timeoutMs)
-  const collections = collectionsOf(db)
-  const dispatcher = first?.dispatcher ?? new OutboxDispatcher(collections, run)
+  const { run: runSoon } = createGuards(link, soon, soon.timeoutMs)
+  const unguarded = collectionsOf(db)
+  const collections = guardedCollections(unguarded, guards)
+  const dispatcher = first?.dispatcher ?? new OutboxDispatcher(collections)
   const transaction = createTransactions({
     collections,
-    run,
     withSession: (act) => client.withSession(act),
     dispatcher,
     timeoutMs: options.timeoutMs,
   })
   return {
     ...collections,
-    run,
-    read,
-    readBatches: batchReader(read),
+    ...guards,
+    unguarded,
+    readBatches: batchReader(guards.read),
     transaction,
     dispatcher,
     jobWatchers: first?.jobWatchers ?? new Set(),
-    ensureIndexes: (identifiers = []) => ensureIndexes(collections, identifiers, run),
+    ensureIndexes: (identifiers = []) => ensureIndexes(collections, identifiers),
     ping: () => runSoon('ping', () => pingOnce(db)),
     patience: given.patience ?? NO_PATIENCE,
     async close() {
@@ -161,6 +139,14 @@ export async function openCatalog(
       await link.close()
     },
   }
+}
+
+/** The catalogue with other guards, also of its collections. */
+export function withGuards(
+  catalog: Catalog,
+  { run = catalog.run, read = catalog.read }: Partial<Guards>,
+): Catalog {
+  return { ...catalog, ...guardedCollections(catalog.unguarded, { run, read }), run, read }
 }
 
 function patientOptions(options: CatalogOptions): CatalogOptions {
@@ -307,11 +293,7 @@ function createDeadlines(
   }
 }
 
-function createRunners(
-  link: ServerLink,
-  options: CatalogOptions,
-  noticeMs: number,
-): Pick<Catalog, 'run' | 'read'> {
+function createGuards(link: ServerLink, options: CatalogOptions, noticeMs: number): Guards {
   const { timeoutMs, readTimeoutMs = timeoutMs } = options
   const within = createDeadlines(link, options, noticeMs)
   return {

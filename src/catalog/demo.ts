@@ -239,7 +239,7 @@ export function seedDemoCatalogue(
   { actor, nowMs }: { actor: Actor; nowMs: number },
 ): Promise<DemoSeed> {
   return catalog.transaction('seed the demo', async (session) => {
-    const mark = await catalog.run('read seed mark', () => catalog.counters.findOne({ _id: MARK }))
+    const mark = await catalog.counters.findOne({ _id: MARK })
     if (mark?.seq === BEGUN) return { created: [], credits: DEMO_CREDITS }
     if (mark !== null || !(await isEmpty(catalog))) return { created: [], credits: [] }
     for (const name of new Set(DEMO_ENTITIES.map(({ collection }) => collection))) {
@@ -274,7 +274,7 @@ function isEmptyObject(value: unknown): boolean {
 
 /** Whether the store has been seeded with the demo. */
 export async function hasDemo(catalog: Catalog): Promise<boolean> {
-  const mark = await catalog.run('read seed mark', () => catalog.counters.findOne({ _id: MARK }))
+  const mark = await catalog.counters.findOne({ _id: MARK })
   return mark !== null
 }
 
@@ -298,9 +298,7 @@ function labelOf({ collection, document }: DemoEntity): string {
 
 async function isEmpty(catalog: Catalog): Promise<boolean> {
   for (const collection of CHARGING_COLLECTIONS) {
-    const any = await catalog.run(`read ${collection}`, () =>
-      (catalog[collection] as Catalog['plans']).findOne({}),
-    )
+    const any = await (catalog[collection] as Catalog['plans']).findOne({})
     if (any !== null) return false
   }
   return true
@@ -308,7 +306,5 @@ async function isEmpty(catalog: Catalog): Promise<boolean> {
 
 async function setMark(catalog: Catalog, seq: number, session?: ClientSession): Promise<void> {
   const options = { upsert: true, ...(session && { session }) }
-  await catalog.run('write seed mark', () =>
-    catalog.counters.updateOne({ _id: MARK }, { $set: { seq } }, options),
-  )
+  await catalog.counters.updateOne({ _id: MARK }, { $set: { seq } }, options)
 }

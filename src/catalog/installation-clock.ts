@@ -16,9 +16,9 @@ import type { Logger } from '../runtime/log.ts'
 import type { InstallationDocument } from './collections.ts'
 import { type Catalog, openCatalog } from './connection.ts'
 import { createPoller } from './poller.ts'
-import { isDuplicate } from './transactions/duplicate.ts'
+import { isInserted } from './transactions/duplicate.ts'
 
-type Stores = Pick<Catalog, 'run' | 'installation'>
+type Stores = Pick<Catalog, 'installation'>
 type ClockConfig = Pick<Config, 'clock'>
 
 const ID = 'clock'
@@ -66,12 +66,10 @@ export async function joinClock(
 
 /** Moves the clock forward for all processes; one that is further ahead stays. */
 export async function advanceClock(catalog: Stores, aheadMs: number): Promise<void> {
-  await catalog.run('move the clock', () =>
-    catalog.installation.updateOne(
-      { _id: ID },
-      { $max: { ahead_ms: aheadMs }, $setOnInsert: { start: null } },
-      { upsert: true },
-    ),
+  await catalog.installation.updateOne(
+    { _id: ID },
+    { $max: { ahead_ms: aheadMs }, $setOnInsert: { start: null } },
+    { upsert: true },
   )
 }
 
@@ -130,20 +128,12 @@ async function follow(catalog: Stores, offset: ClockOffset): Promise<void> {
 }
 
 function readClock(catalog: Stores): Promise<InstallationDocument | null> {
-  return catalog.run('read the clock', () => catalog.installation.findOne({ _id: ID }))
+  return catalog.installation.findOne({ _id: ID })
 }
 
 /** False if another process was faster. */
-async function insertClock(catalog: Stores, first: InstallationDocument): Promise<boolean> {
-  return catalog.run('set the clock', async () => {
-    try {
-      await catalog.installation.insertOne(first)
-      return true
-    } catch (error) {
-      if (isDuplicate(error)) return false
-      throw error
-    }
-  })
+function insertClock(catalog: Stores, first: InstallationDocument): Promise<boolean> {
+  return isInserted(catalog.installation.insertOne(first))
 }
 
 /** False if another process was faster. */
@@ -152,8 +142,9 @@ async function replaceStart(
   { ahead_ms = 0 }: InstallationDocument,
   next: Required<Pick<InstallationDocument, 'start' | 'ahead_ms'>>,
 ): Promise<boolean> {
-  const { matchedCount } = await catalog.run('set the clock', () =>
-    catalog.installation.updateOne({ _id: ID, ahead_ms }, { $set: next }),
+  const { matchedCount } = await catalog.installation.updateOne(
+    { _id: ID, ahead_ms },
+    { $set: next },
   )
   return matchedCount === 1
 }

@@ -4,18 +4,14 @@ import type { Catalog } from './connection.ts'
 const ID = 'ledger'
 
 /** Stores the epoch of the ledger's data; implements the ledger's `EpochRecord`. */
-export function epochRecordOf(catalog: Pick<Catalog, 'run' | 'installation'>) {
+export function epochRecordOf(catalog: Pick<Catalog, 'installation'>) {
   return {
     async read(): Promise<string | null> {
-      const found = await catalog.run('read the epoch of the ledger', () =>
-        catalog.installation.findOne({ _id: ID }),
-      )
+      const found = await catalog.installation.findOne({ _id: ID })
       return found?.epoch ?? null
     },
     async write(epoch: string): Promise<void> {
-      await catalog.run('store the epoch of the ledger', () =>
-        catalog.installation.updateOne({ _id: ID }, { $set: { epoch } }, { upsert: true }),
-      )
+      await catalog.installation.updateOne({ _id: ID }, { $set: { epoch } }, { upsert: true })
     },
   }
 }

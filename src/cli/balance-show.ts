@@ -39,12 +39,10 @@ async function namesFor(
   owners: readonly OwnerState[],
 ): Promise<(id: number) => string> {
   const ids = owners.flatMap((owner) => owner.buckets.map((bucket) => bucket.prepaidIncludeId))
-  const found = await catalog.run('read names of prepaid includes', () =>
-    catalog.prepaidincludes
-      .find({ external_id: { $in: [...new Set(ids)] } })
-      .sort({ from: 1 })
-      .toArray(),
-  )
+  const found = await catalog.prepaidincludes
+    .find({ external_id: { $in: [...new Set(ids)] } })
+    .sort({ from: 1 })
+    .toArray()
   const names = new Map(found.map(({ external_id, name }) => [external_id, name]))
   return (id) => names.get(id) ?? ''
 }

@@ -26,13 +26,11 @@ export async function listEvents(shell: Shell, options: OptionValues): Promise<0
   const filter = filterOf(options, config.rating.timeZone)
   const limit = limitOf(options, LISTED, LISTED_MAX)
   const found = await withCatalog(config, (catalog) =>
-    catalog.read('read events', (limits) =>
-      catalog.events
-        .find(filter, limits)
-        .sort({ creation_time: -1, _id: -1 })
-        .limit(limit + 1)
-        .toArray(),
-    ),
+    catalog.reads.events
+      .find(filter)
+      .sort({ creation_time: -1, _id: -1 })
+      .limit(limit + 1)
+      .toArray(),
   )
   const events = found.slice(0, limit)
   if (options['json'] === true) shell.print(JSON.stringify(events.map(eventJson)))

@@ -10,9 +10,7 @@ const LISTED_MAX = 100
 export async function listJobs(shell: Shell, options: OptionValues): Promise<0> {
   const config = shell.config()
   const jobs = await withCatalog(config, (catalog) =>
-    catalog.run('read jobs', () =>
-      catalog.jobs.find().sort({ created: -1 }).limit(LISTED_MAX).toArray(),
-    ),
+    catalog.jobs.find().sort({ created: -1 }).limit(LISTED_MAX).toArray(),
   )
   if (options['json'] === true) shell.print(JSON.stringify(jobs.map(jobJson)))
   else for (const line of jobsText(jobs)) shell.print(line)

@@ -70,9 +70,9 @@ export async function findInclude(
   externalId: number,
   nowMs: number,
 ): Promise<PrepaidInclude> {
-  const documents = await catalog.run('find prepaid include', () =>
-    catalog.prepaidincludes.find({ external_id: externalId, deleted: { $ne: true } }).toArray(),
-  )
+  const documents = await catalog.prepaidincludes
+    .find({ external_id: externalId, deleted: { $ne: true } })
+    .toArray()
   const revisions = documents.map((document) => compilePrepaidInclude(document as RawDocument))
   const include = revisionAt(revisions, nowMs)
   if (include === null) throw new CommandError(`there is no prepaid include ${externalId} now`)

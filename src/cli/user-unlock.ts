@@ -25,7 +25,7 @@ export async function unlockUser(
   try {
     if (protocol === INTERNAL) {
       const filter = { username, ...validAt(systemClock.nowMs()) }
-      const found = await catalog.run('find a user', () => catalog.users.findOne(filter))
+      const found = await catalog.users.findOne(filter)
       if (found === null) throw new CommandError(`there is no user ${username}`)
     }
     // Recorded first: no unlock without an audit record.

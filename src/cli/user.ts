@@ -34,12 +34,13 @@ import { withCatalog } from './stores.ts'
 /** Lists the current users. */
 export async function listUsers(shell: Shell, options: OptionValues): Promise<0> {
   const shown = await onCatalog(shell, async (catalog) => {
-    const users = await catalog.run('list users', () =>
-      catalog.users.find(validAt(systemClock.nowMs())).sort({ username: 1 }).toArray(),
-    )
-    const enrolled = await catalog.run('list second factors', () =>
-      catalog.secondfactors.find({ secret: { $ne: null } }, { projection: { _id: 1 } }).toArray(),
-    )
+    const users = await catalog.users
+      .find(validAt(systemClock.nowMs()))
+      .sort({ username: 1 })
+      .toArray()
+    const enrolled = await catalog.secondfactors
+      .find({ secret: { $ne: null } }, { projection: { _id: 1 } })
+      .toArray()
     const ids = new Set(enrolled.map(({ _id: id }) => id))
     return users.map((user) => ({ ...userJson(user), totp: ids.has(user._id.toHexString()) }))
   })
@@ -108,9 +109,7 @@ export async function setPassword(
 export async function resetTotp(shell: Shell, username: string): Promise<0> {
   await onCatalog(shell, async (catalog) => {
     await catalog.transaction('remove a second factor', async (session) => {
-      const { deletedCount } = await catalog.run('remove a second factor', () =>
-        catalog.secondfactors.deleteMany({ username }, { session }),
-      )
+      const { deletedCount } = await catalog.secondfactors.deleteMany({ username }, { session })
       if (deletedCount === 0) throw new CommandError(`${username} has no second factor`)
       const { actor, entry } = recordedAs('totp_reset', username)
       appendAudit(session, actor, systemClock.nowMs(), entry)
@@ -129,9 +128,7 @@ export async function removeUser(shell: Shell, username: string): Promise<0> {
       const deleted = { ...user, deleted: true, deleted_at: new Date(nowMs) }
       const by = recordedAs('delete', username, { old: { username, roles: user['roles'] } })
       await writeUser(storesOf(catalog), session, 'replace', deleted, by)
-      await catalog.run('remove a second factor', () =>
-        catalog.secondfactors.deleteOne({ _id: user._id.toHexString() }, { session }),
-      )
+      await catalog.secondfactors.deleteOne({ _id: user._id.toHexString() }, { session })
     })
   })
   shell.print(`removed ${username}`)
@@ -171,9 +168,7 @@ async function givenPassword(
 }
 
 async function userNamed(catalog: Catalog, username: string, nowMs: number): Promise<UserDocument> {
-  const found = await catalog.run('find a user', () =>
-    catalog.users.findOne({ username, ...validAt(nowMs) }),
-  )
+  const found = await catalog.users.findOne({ username, ...validAt(nowMs) })
   if (found === null) throw new CommandError(`there is no user ${username}`)
   return found
 }

@@ -1,5 +1,10 @@
 /** Reads of revisions as they are stored. */
-import type { Collection, ObjectId } from '../catalog/collections.ts'
+import type {
+  Collection,
+  CollectionReads,
+  ObjectId,
+  UnguardedCollection,
+} from '../catalog/collections.ts'
 import type { RawDocument } from '../catalog/compile/document.ts'
 import type { Catalog } from '../catalog/connection.ts'
 import type { Fields } from '../domain/fields.ts'
@@ -15,6 +20,20 @@ export function documentsOf(
   { store }: Pick<CollectionDefinition, 'store'>,
 ): Collection<RawDocument> {
   return catalog[store] as unknown as Collection<RawDocument>
+}
+
+export function readsOf(
+  catalog: Catalog,
+  { store }: Pick<CollectionDefinition, 'store'>,
+): CollectionReads<RawDocument> {
+  return catalog.reads[store] as unknown as CollectionReads<RawDocument>
+}
+
+export function unguardedOf(
+  catalog: Catalog,
+  { store }: Pick<CollectionDefinition, 'store'>,
+): UnguardedCollection<RawDocument> {
+  return catalog.unguarded[store] as unknown as UnguardedCollection<RawDocument>
 }
 
 /** All revisions of one entity, unordered. */
@@ -33,12 +52,10 @@ export function findDocuments(
   filter: Fields,
   limit: number,
 ): Promise<RawDocument[]> {
-  return catalog.run(`read ${definition.name}`, () =>
-    documentsOf(catalog, definition)
-      .find(filter as object)
-      .limit(limit)
-      .toArray(),
-  ) as Promise<RawDocument[]>
+  return documentsOf(catalog, definition)
+    .find(filter as object)
+    .limit(limit)
+    .toArray() as Promise<RawDocument[]>
 }
 
 export async function findRevision(

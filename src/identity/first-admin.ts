@@ -36,7 +36,7 @@ const NODE = { by: 'node', id: '', name: '', address: '' } as const
  */
 export async function ensureFirstAdmin(deps: FirstAdminDeps): Promise<FirstAdmin | null> {
   const { catalog, clock, dataDir, log } = deps
-  const any = await catalog.run('find users', () => catalog.users.findOne(NOT_DELETED))
+  const any = await catalog.users.findOne(NOT_DELETED)
   if (any !== null) {
     const isOver = !(await hasGeneratedPassword(catalog, clock.nowMs()))
     if (isOver) await removePasswordFile(dataDir, log)
@@ -75,7 +75,7 @@ function insertFirstAdmin(deps: FirstAdminDeps, hash: string): Promise<ObjectId 
   }
   const entry = { ...ENTRY, type: 'create', new: { roles: ROLES } }
   return catalog.transaction('create the first user', async (session) => {
-    const any = await catalog.run('find users', () => catalog.users.findOne(NOT_DELETED))
+    const any = await catalog.users.findOne(NOT_DELETED)
     if (any !== null) return null
     const { _id: id } = await writeUser(deps, session, 'insert', user, { actor: NODE, entry })
     return id
@@ -84,9 +84,7 @@ function insertFirstAdmin(deps: FirstAdminDeps, hash: string): Promise<ObjectId 
 
 async function removeFirstAdmin({ catalog, clock }: FirstAdminDeps, id: ObjectId): Promise<void> {
   await catalog.transaction('remove the first user', async (session) => {
-    await catalog.run('remove the first user', () =>
-      catalog.users.deleteOne({ _id: id }, { session }),
-    )
+    await catalog.users.deleteOne({ _id: id }, { session })
     const entry = { ...ENTRY, type: 'delete', old: { roles: ROLES } }
     appendAudit(session, NODE, clock.nowMs(), entry)
   })
@@ -95,9 +93,7 @@ async function removeFirstAdmin({ catalog, clock }: FirstAdminDeps, id: ObjectId
 /** Whether a user still has the password generated at the first start. */
 export async function hasGeneratedPassword(catalog: Catalog, nowMs: number): Promise<boolean> {
   const filter = { password_generated: true, ...validAt(nowMs) }
-  const found = await catalog.run('find a generated password', () =>
-    catalog.users.findOne(filter, { projection: { _id: 1 } }),
-  )
+  const found = await catalog.users.findOne(filter, { projection: { _id: 1 } })
   return found !== null
 }
 

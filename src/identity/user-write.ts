@@ -28,7 +28,7 @@ export function changeUser(
   const { catalog } = stores
   const filter = { _id: new ObjectId(id), ...NOT_DELETED }
   return catalog.transaction('change a user', async (session) => {
-    const found = await catalog.run('read a user', () => catalog.users.findOne(filter))
+    const found = await catalog.users.findOne(filter)
     if (found === null) throw new EntityConflictError('the user was deleted meanwhile')
     const changed = await change(found as unknown as RawDocument)
     return writeUser(stores, session, 'replace', changed, by)

@@ -40,16 +40,12 @@ export function createUsers({
   const mustEnrolTotp = async (id: string, roles: readonly string[]) => {
     const { required_roles: required } = (await settings.get(SECURITY)).totp
     if (!required.some((role) => roles.includes(role))) return false
-    const found = await catalog.run('find a second factor', () =>
-      catalog.secondfactors.findOne({ _id: id }, { projection: { secret: 1 } }),
-    )
+    const found = await catalog.secondfactors.findOne({ _id: id }, { projection: { secret: 1 } })
     return !isEnrolled(found)
   }
   const find = async (filter: object): Promise<StoredUser | null> => {
     const valid = validAt(clock.nowMs())
-    const found = await catalog.run('find a user', () =>
-      catalog.users.findOne({ ...filter, ...valid }),
-    )
+    const found = await catalog.users.findOne({ ...filter, ...valid })
     if (found === null) return null
     const user = storedUserOf(found)
     return { ...user, mustEnrolTotp: await mustEnrolTotp(user.id, user.roles) }

@@ -47,9 +47,7 @@ export function dueChargesHandler(deps: ChargeDeps): JobHandler {
 /** Hosted pages that nobody can return from any more. */
 async function forgetTokenizations({ catalog, clock }: ChargeDeps): Promise<void> {
   const before = new Date(realTimeOf(clock).nowMs() - TOKENIZATION_KEPT_MS)
-  await catalog.run('remove old tokenizations', () =>
-    catalog.tokenizations.deleteMany({ expires: { $lte: before } }),
-  )
+  await catalog.tokenizations.deleteMany({ expires: { $lte: before } })
 }
 
 /** Continues a run after the account of its last step. */

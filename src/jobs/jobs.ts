@@ -64,9 +64,9 @@ export async function addJob(
     changed: now,
     ended: null,
   }
-  const found = await catalog.run('read a job', () => catalog.jobs.findOne({ active }, { session }))
+  const found = await catalog.jobs.findOne({ active }, { session })
   if (found !== null) return found
-  await catalog.run('begin a job', () => catalog.jobs.insertOne(document, { session }))
+  await catalog.jobs.insertOne(document, { session })
   stateOf(session).afterCommit.push(() => {
     for (const watcher of catalog.jobWatchers) watcher()
   })
@@ -74,7 +74,7 @@ export async function addJob(
 }
 
 export function readJob({ catalog }: Pick<JobStores, 'catalog'>, id: ObjectId) {
-  return catalog.run('read a job', () => catalog.jobs.findOne({ _id: id }))
+  return catalog.jobs.findOne({ _id: id })
 }
 
 /** Jobs that are due or abandoned, the longest due first. */
@@ -85,12 +85,10 @@ export async function jobsDue(stores: JobStores): Promise<JobDocument[]> {
 
 /** Jobs that are not done, the longest due first. */
 export function activeJobs({ catalog }: Pick<JobStores, 'catalog'>): Promise<JobDocument[]> {
-  return catalog.run('find jobs', () =>
-    catalog.jobs
-      .find({ state: { $in: ['queued', 'waiting', 'running'] } })
-      .sort({ due: 1 })
-      .toArray(),
-  )
+  return catalog.jobs
+    .find({ state: { $in: ['queued', 'waiting', 'running'] } })
+    .sort({ due: 1 })
+    .toArray()
 }
 
 /** Whether an active job can be claimed: it is due, or was abandoned. */
@@ -150,12 +148,10 @@ export async function claimJob(stores: JobStores, job: JobDocument): Promise<Cla
     expires: leaseFrom(clock),
     changed: new Date(clock.nowMs()),
   }
-  const claimed = await catalog.run('claim a job', () =>
-    catalog.jobs.findOneAndUpdate(
-      { _id: job._id, token: job.token, state: job.state },
-      { $set: mine },
-      { returnDocument: 'after' },
-    ),
+  const claimed = await catalog.jobs.findOneAndUpdate(
+    { _id: job._id, token: job.token, state: job.state },
+    { $set: mine },
+    { returnDocument: 'after' },
   )
   return claimed === null ? null : claimedJobOf(stores, claimed)
 }
@@ -167,15 +163,13 @@ function claimedJobOf({ catalog, clock }: JobStores, claimed: JobDocument): Clai
     const changed = new Date(clock.nowMs())
     const expires = leaseFrom(clock)
     const { counts } = job
-    const { matchedCount } = await catalog.run('update a job', () =>
-      catalog.jobs.updateOne(
-        { _id, token },
-        {
-          $set: { counts, ...fields, changed, expires },
-          ...(fields.state === 'done' && { $unset: { active: '' as const } }),
-        },
-        options,
-      ),
+    const { matchedCount } = await catalog.jobs.updateOne(
+      { _id, token },
+      {
+        $set: { counts, ...fields, changed, expires },
+        ...(fields.state === 'done' && { $unset: { active: '' as const } }),
+      },
+      options,
     )
     if (matchedCount === 0)
       throw new JobLostError(`job ${_id.toHexString()} was claimed by another process`)

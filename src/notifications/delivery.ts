@@ -39,16 +39,14 @@ function startNotificationGauges(parts: GaugeParts): { stop(): void } {
 export async function refreshNotificationGauges(parts: GaugeParts): Promise<void> {
   const { catalog, metrics, clock } = parts
   const pending = { 'delivery.state': 'pending' } as const
-  const [count, [oldest]] = await catalog.run('count pending events', () =>
-    Promise.all([
-      catalog.events.countDocuments(pending, { limit: COUNTED_MAX }),
-      catalog.events
-        .find(pending, { projection: { creation_time: 1 } })
-        .sort({ creation_time: 1 })
-        .limit(1)
-        .toArray(),
-    ]),
-  )
+  const [count, [oldest]] = await Promise.all([
+    catalog.events.countDocuments(pending, { limit: COUNTED_MAX }),
+    catalog.events
+      .find(pending, { projection: { creation_time: 1 } })
+      .sort({ creation_time: 1 })
+      .limit(1)
+      .toArray(),
+  ])
   const ageMs = oldest === undefined ? 0 : clock.nowMs() - oldest.creation_time.getTime()
   metrics.pendingNotifications(count, Math.max(0, ageMs) / 1000)
 }

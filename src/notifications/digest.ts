@@ -102,13 +102,11 @@ class MailedDigests implements Digests {
   /** When the last digest was sent; 0 if none was. */
   async #lastMs(): Promise<number> {
     const { catalog } = this.#parts
-    const [last] = await catalog.run('find the last digest', () =>
-      catalog.events
-        .find(WITH_EMAIL, { projection: { email_time: 1 } })
-        .sort({ email_time: -1 })
-        .limit(1)
-        .toArray(),
-    )
+    const [last] = await catalog.events
+      .find(WITH_EMAIL, { projection: { email_time: 1 } })
+      .sort({ email_time: -1 })
+      .limit(1)
+      .toArray()
     return last?.email_time?.getTime() ?? 0
   }
 
@@ -119,7 +117,7 @@ class MailedDigests implements Digests {
     const read = catalog.readBatches(
       'read events for e-mails',
       (limits) =>
-        catalog.events
+        catalog.unguarded.events
           .find(WITH_EMAIL, { projection, batchSize: BATCH, ...limits })
           .sort(NEW_FIRST),
       { limitMs: READ_MS_MAX },
@@ -163,20 +161,18 @@ class MailedDigests implements Digests {
     const { catalog } = this.#parts
     for (let from = 0; from < ids.length; from += BATCH) {
       const some = { _id: { $in: ids.slice(from, from + BATCH) } }
-      await catalog.run('store e-mails of events', () => catalog.events.updateMany(some, change))
+      await catalog.events.updateMany(some, change)
     }
   }
 }
 
 /** Time of the first event that is to be sent by e-mail; null without one. */
 export async function firstUnmailedMs(catalog: Catalog): Promise<number | null> {
-  const [first] = await catalog.run('find an event for e-mails', () =>
-    catalog.events
-      .find(WITH_EMAIL, { projection: { email_time: 1, creation_time: 1 } })
-      .sort(NEW_FIRST)
-      .limit(1)
-      .toArray(),
-  )
+  const [first] = await catalog.events
+    .find(WITH_EMAIL, { projection: { email_time: 1, creation_time: 1 } })
+    .sort(NEW_FIRST)
+    .limit(1)
+    .toArray()
   return first === undefined || first.email_time !== undefined
     ? null
     : first.creation_time.getTime()

@@ -61,13 +61,11 @@ export async function nextReceiver(
   after: string | null,
 ): Promise<PendingReceiver | null> {
   const filter = after === null ? PENDING : { ...PENDING, 'receiver.url': { $gt: after } }
-  const [first] = await catalog.run('find a receiver of events', () =>
-    catalog.events
-      .find(filter, { projection: { 'receiver.url': 1, 'delivery.due': 1 } })
-      .sort(BY_RECEIVER)
-      .limit(1)
-      .toArray(),
-  )
+  const [first] = await catalog.events
+    .find(filter, { projection: { 'receiver.url': 1, 'delivery.due': 1 } })
+    .sort(BY_RECEIVER)
+    .limit(1)
+    .toArray()
   if (first === undefined) return null
   return { key: keyOf(first), dueMs: first.delivery.due.getTime() }
 }
@@ -84,9 +82,7 @@ export async function dueEvents(
   limit: number,
 ): Promise<StoredEvent[]> {
   const filter = key === OF_SETTINGS ? PENDING : { ...PENDING, 'receiver.url': key }
-  const found = await catalog.run('read events that are due', () =>
-    catalog.events.find(filter).sort(BY_RECEIVER).limit(limit).toArray(),
-  )
+  const found = await catalog.events.find(filter).sort(BY_RECEIVER).limit(limit).toArray()
   return found.filter((event) => keyOf(event) === key && event.delivery.due.getTime() <= nowMs)
 }
 
@@ -111,9 +107,10 @@ export async function claimEvents(
     'delivery.due': new Date(endMs),
     'delivery.claim': id,
   }
-  const { modifiedCount } = await catalog.run('claim events', () =>
-    catalog.events.updateMany(filter, { $set: claimed, $inc: { 'delivery.attempts': 1 } }),
-  )
+  const { modifiedCount } = await catalog.events.updateMany(filter, {
+    $set: claimed,
+    $inc: { 'delivery.attempts': 1 },
+  })
   const mine = modifiedCount === ids.length ? events : await claimedOf(catalog, events, id)
   return mine.map((event) => ({ event, id, attempt: event.delivery.attempts + 1, endMs }))
 }
@@ -124,9 +121,7 @@ async function claimedOf(
   id: string,
 ): Promise<StoredEvent[]> {
   const filter = { _id: { $in: events.map(({ _id }) => _id) }, 'delivery.claim': id }
-  const found = await catalog.run('read claimed events', () =>
-    catalog.events.find(filter, { projection: { _id: 1 } }).toArray(),
-  )
+  const found = await catalog.events.find(filter, { projection: { _id: 1 } }).toArray()
   const mine = new Set(found.map(({ _id }) => String(_id)))
   return events.filter(({ _id }) => mine.has(String(_id)))
 }
@@ -135,9 +130,7 @@ export async function storeOutcomes(catalog: Catalog, outcomes: readonly Outcome
   const writes: AnyBulkWriteOperation<NotificationDocument>[] = outcomes.map((outcome) => ({
     updateOne: { filter: concerned(outcome), update: changeBy(outcome) },
   }))
-  await catalog.run('store the outcomes of notifications', () =>
-    catalog.events.bulkWrite(writes, { ordered: false }),
-  )
+  await catalog.events.bulkWrite(writes, { ordered: false })
 }
 
 function concerned({ kind, claim: { event, id } }: Outcome): object {
@@ -179,11 +172,9 @@ export async function storeUnaddressed(
   events: readonly StoredEvent[],
 ): Promise<number> {
   const ids = events.map(({ _id }) => _id)
-  const { modifiedCount } = await catalog.run('store that events have no receiver', () =>
-    catalog.events.updateMany(
-      { _id: { $in: ids }, ...PENDING },
-      { $set: { 'delivery.state': 'unaddressed' } },
-    ),
+  const { modifiedCount } = await catalog.events.updateMany(
+    { _id: { $in: ids }, ...PENDING },
+    { $set: { 'delivery.state': 'unaddressed' } },
   )
   return modifiedCount
 }

@@ -58,9 +58,7 @@ export async function writeAll(
   const write = async (part: readonly Upsert[]) => {
     const operations = part.map(({ operation }) => operation)
     try {
-      await catalog.run(`record ${name}`, () =>
-        collection.bulkWrite(operations, { ordered: false }),
-      )
+      await collection.bulkWrite(operations, { ordered: false })
       count(part.length, 0)
     } catch (error) {
       const { refusals, duplicates } = failuresIn(error)

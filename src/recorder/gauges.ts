@@ -113,8 +113,8 @@ export async function debtWhere(
     { $match: { bucket_id: DEBT_BUCKET_ID, spent: { $gt: 0 }, ...filter } },
     { $group: { _id: null, micros: { $sum: '$spent' }, owners: { $sum: 1 } } },
   ]
-  const [sums] = await catalog.run('sum up debt', () =>
-    catalog.balances.aggregate<{ micros: number; owners: number }>(pipeline).toArray(),
-  )
+  const [sums] = await catalog.balances
+    .aggregate<{ micros: number; owners: number }>(pipeline)
+    .toArray()
   return sums ?? { micros: 0, owners: 0 }
 }

@@ -21,12 +21,10 @@ export function createIncludeNames(catalog: Catalog, elapsedMs: () => number) {
     }
     const missing = [...idsIn(flush)].filter((id) => !names.has(id))
     if (missing.length > 0) {
-      const found = await catalog.run('read names of prepaid includes', () =>
-        catalog.prepaidincludes
-          .find({ external_id: { $in: missing } })
-          .sort({ from: 1 })
-          .toArray(),
-      )
+      const found = await catalog.prepaidincludes
+        .find({ external_id: { $in: missing } })
+        .sort({ from: 1 })
+        .toArray()
       for (const id of missing) names.set(id, '')
       for (const { external_id, name } of found) names.set(external_id, name)
     }

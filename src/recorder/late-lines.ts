@@ -70,9 +70,7 @@ async function readStored(
     ...{ usagev: 1, aprice: 1, final_charge: 1, tax_data: 1, exact: 1 },
   }
   const stamps = documents.map(({ stamp }) => stamp)
-  const found = await catalog.run('read lines of cycles that are over', () =>
-    catalog.lines.find({ stamp: { $in: stamps } }, { projection }).toArray(),
-  )
+  const found = await catalog.lines.find({ stamp: { $in: stamps } }, { projection }).toArray()
   return new Map((found as unknown as Stored[]).map((line) => [line.stamp, line]))
 }
 

@@ -4,6 +4,7 @@
  */
 import { calendarOf } from '../billing/credit/credits.ts'
 import { keyAfter, keyEndMs } from '../billing/cycle/cycle-key.ts'
+import type { UnguardedCollection } from '../catalog/collections.ts'
 import type { Catalog } from '../catalog/connection.ts'
 import { Exact } from '../catalog/records/exact-amount.ts'
 import type { Config } from '../config/schema.ts'
@@ -68,7 +69,7 @@ async function grouped(
   collection: Collection,
   pipeline: Fields[],
 ): Promise<Fields[]> {
-  const documents = reader[collection] as unknown as Catalog['bills']
+  const documents = reader.unguarded[collection] as unknown as UnguardedCollection
   const limitMs = config.reports.timeoutMs
   const found: Fields[] = []
   const batches = reader.readBatches<Fields>(

@@ -49,8 +49,9 @@ export async function orderReport(
   { catalog, config, clock }: ReportParts & { clock: Clock },
   { actor, ...order }: ReportOrder,
 ): Promise<OrderedReport> {
-  const waiting = await catalog.run('count reports', () =>
-    catalog.jobs.countDocuments({ kind: 'report', state: { $ne: 'done' } }, { limit: ACTIVE_MAX }),
+  const waiting = await catalog.jobs.countDocuments(
+    { kind: 'report', state: { $ne: 'done' } },
+    { limit: ACTIVE_MAX },
   )
   if (waiting >= ACTIVE_MAX) {
     throw new EntityRuleError(`${ACTIVE_MAX} reports are being written: try again later`)
@@ -146,9 +147,7 @@ export function reportHandler(parts: ReportParts & { clock: Clock }): JobHandler
         }
       }
       await withProgress(claimed.saveProgress, () => files.write(name, texts()))
-      await catalog.run('forget the definition of a report', () =>
-        catalog.jobs.updateOne({ _id: job._id }, { $unset: { 'options.definition': '' } }),
-      )
+      await catalog.jobs.updateOne({ _id: job._id }, { $unset: { 'options.definition': '' } })
     } catch (error) {
       // The process stops: another one starts the report again.
       if (signal.aborted) return clock.nowMs()

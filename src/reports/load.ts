@@ -56,7 +56,7 @@ async function findReport(
   if (filter === null) return null
   const now = new Date(nowMs)
   const isValid = { from: { $lte: now }, to: { $gt: now }, ...NOT_DELETED }
-  return catalog.run('find a report', () => catalog.reports.findOne({ ...filter, ...isValid }))
+  return catalog.reports.findOne({ ...filter, ...isValid })
 }
 
 function shownName(value: unknown): string {

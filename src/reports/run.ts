@@ -5,7 +5,7 @@ import { isAway, repeated } from '../catalog/patience.ts'
 import { Exact } from '../catalog/records/exact-amount.ts'
 import type { Config } from '../config/schema.ts'
 import type { Fields } from '../domain/fields.ts'
-import { documentsOf, NOT_DELETED } from '../entities/revisions.ts'
+import { NOT_DELETED, unguardedOf } from '../entities/revisions.ts'
 import { lastConfirmedKey } from '../entities/rules/minimum-date.ts'
 import { EntityRuleError } from '../requests/errors.ts'
 import { needsCycles } from './conditions.ts'
@@ -59,7 +59,7 @@ export async function openReport(stores: ReportStores, run: ReportRun): Promise<
   const { columns, entity } = report
   return {
     async *batches() {
-      const documents = documentsOf(reader, entity.definition)
+      const documents = unguardedOf(reader, entity.definition)
       const open = (limits: { maxTimeMS: number; signal: AbortSignal }) =>
         documents.aggregate(pipeline, { ...limits, batchSize: BATCH_ROWS, allowDiskUse: true })
       const options = { signal, limitMs: run.timeoutMs ?? config.reports.timeoutMs }
@@ -138,9 +138,12 @@ async function taxRateFor(
   if (!isNeeded) return null
   const { defaultTax: key } = config.rating
   const now = new Date(nowMs)
-  const found = await catalog.run('read the default tax', () =>
-    catalog.taxes.findOne({ key, from: { $lte: now }, to: { $gt: now }, ...NOT_DELETED }),
-  )
+  const found = await catalog.taxes.findOne({
+    key,
+    from: { $lte: now },
+    to: { $gt: now },
+    ...NOT_DELETED,
+  })
   if (found !== null) return new Exact(found.rate)
   throw new EntityRuleError('vat_format needs the tax of the setting rating.defaultTax')
 }

@@ -44,8 +44,9 @@ const nothing = { name: 'nobody', description: 'x' } as never
 
 it('a catalogue read stops in the server when its time limit expires', async () => {
   stepMs = 10_000
-  const slow = catalog.read('look', (limits) => catalog.plans.find(nothing, limits).toArray())
+  const slow = catalog.reads.plans.find(nothing).toArray()
   await expect(slow).rejects.toThrow(SlowReadError)
+  await expect(slow).rejects.toThrow('read plans: stopped after 15000 ms')
   await expect(slow).rejects.not.toThrow(CatalogUnavailableError)
   stepMs = 0
 })
@@ -57,22 +58,30 @@ it('a catalogue read stops in the server when its caller cancels it', async () =
     'look',
     async (limits) => {
       controller.abort()
-      return catalog.plans.find(nothing, limits).toArray()
+      return catalog.unguarded.plans.find(nothing, limits).toArray()
     },
     { signal },
   )
   await expect(reading).rejects.toThrow(ReadCancelledError)
-  const late = catalog.read('look', (limits) => catalog.plans.findOne(nothing, limits), { signal })
-  await expect(late).rejects.toThrow(ReadCancelledError)
-  expect(await catalog.read('look', () => catalog.plans.countDocuments())).toBe(20_000)
+  const late = [
+    catalog.reads.plans.find(nothing, { signal }).toArray(),
+    catalog.reads.plans.aggregate([{ $match: nothing }], { signal }).toArray(),
+    catalog.reads.plans.countDocuments(nothing, { signal }),
+  ]
+  for (const read of late) await expect(read).rejects.toThrow(ReadCancelledError)
+  expect(await catalog.reads.plans.countDocuments({})).toBe(20_000)
 })
 
 describe('reading in batches', () => {
   const all = (signal?: AbortSignal, limitMs = 15_000) =>
-    catalog.readBatches('all', (limits) => catalog.plans.find({}, { ...limits, batchSize: 100 }), {
-      signal,
-      limitMs,
-    })
+    catalog.readBatches(
+      'all',
+      (limits) => catalog.unguarded.plans.find({}, { ...limits, batchSize: 100 }),
+      {
+        signal,
+        limitMs,
+      },
+    )
 
   it('reads all documents, each batch when it is asked for', async () => {
     let found = 0
@@ -81,7 +90,7 @@ describe('reading in batches', () => {
   })
 
   it('closes the cursor on the server when the consumer stops', async () => {
-    const opened = vi.spyOn(catalog.plans, 'find')
+    const opened = vi.spyOn(catalog.unguarded.plans, 'find')
     for await (const batch of all()) {
       expect(batch).toHaveLength(100)
       break
@@ -98,7 +107,7 @@ describe('reading in batches', () => {
     controller.abort()
     await expect(reading.next()).rejects.toThrow(ReadCancelledError)
     stepMs = 10_000
-    const search = () => catalog.plans.find(nothing)
+    const search = () => catalog.unguarded.plans.find(nothing)
     const open: Parameters<typeof catalog.readBatches>[1] = ({ maxTimeMS }) =>
       search().maxTimeMS(maxTimeMS)
     const slow = catalog.readBatches('slow', open, { limitMs: 15_000 })

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { Catalog } from '../../src/catalog/connection.ts'
+import { type Catalog, withGuards } from '../../src/catalog/connection.ts'
 import { CatalogUnavailableError, SlowReadError } from '../../src/catalog/errors.ts'
 import { type Patience, patienceOf } from '../../src/catalog/patience.ts'
 import { repeatingReads } from '../../src/catalog/repeating-reads.ts'
@@ -11,23 +11,26 @@ const SLOW = 'MongoDB: read the journal of an account: no answer within 2000 ms'
 
 /** A catalogue that answers by the name of the operation. */
 function catalogOf(answer: (what: string) => unknown): Catalog {
-  const run = async (what: string) => answer(what)
-  return { run, read: run } as unknown as Catalog
+  const run = (async (what) => answer(what)) as Catalog['run']
+  const unguarded = { bills: {}, journal: {} }
+  return withGuards({ unguarded } as never, { run, read: run as Catalog['read'] })
 }
 
 /** Accounts with bills; `isSlow`: the journal of the account is not answered. */
 function booksOf(aids: readonly number[], isSlow: (aid: number) => boolean): Catalog {
   let next = 0
-  return catalogOf((what) => {
-    if (what === 'find the next account with bills') {
+  const catalog = catalogOf((what) => {
+    if (what === 'read bills') {
       const aid = aids[next]
       next += 1
-      return [aid === undefined ? [] : [{ aid }], []]
+      return aid === undefined ? [] : [{ aid }]
     }
-    if (what === 'read the books of an account') return null
     if (isSlow(aids[next - 1] ?? 0)) throw new CatalogUnavailableError(SLOW)
     return { bills: [], postings: [] }
   })
+  const none = { sort: () => none, limit: () => none, toArray: async () => [] }
+  const books = { find: () => none, findOne: async () => null }
+  return { ...catalog, books: books as never }
 }
 
 describe('a read of an audit that is not answered', () => {

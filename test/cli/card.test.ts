@@ -116,7 +116,7 @@ describe('tollgate card', () => {
   it('that is killed while it creates is continued', async () => {
     const COUNT = 20_000
     const creating = product.start(...create(COUNT))
-    const stored = () => product.catalog().cards.estimatedDocumentCount()
+    const stored = () => product.catalog().unguarded.cards.estimatedDocumentCount()
     await waitUntil('a part is stored', async () => (await stored()) > 0)
     creating.kill('SIGKILL')
     await once(creating, 'close')

@@ -1,7 +1,7 @@
 /** When the runner starts jobs: those begun in its process at once, failed ones after a time. */
 import { afterEach, expect, it } from 'vitest'
 import { NODE_ACTOR } from '../../src/catalog/actor.ts'
-import type { Catalog } from '../../src/catalog/connection.ts'
+import { type Catalog, withGuards } from '../../src/catalog/connection.ts'
 import { CatalogUnavailableError } from '../../src/catalog/errors.ts'
 import { patienceOf } from '../../src/catalog/patience.ts'
 import { runPart } from '../../src/catalog/transactions/state.ts'
@@ -32,7 +32,7 @@ async function runOn(
     hasPolled = true
     return found
   }
-  const own = { ...catalog, run }
+  const own = withGuards(catalog, { run })
   runners.push(
     startJobRunner({ catalog: own, clock, config: { jobs }, log: silent, handlers: { charge } }),
   )
@@ -81,19 +81,19 @@ it.each(['before', 'after'] as const)(
     const catalog = await store.open()
     await catalog.ensureIndexes()
     let isLost = false
+    let runs = 0
     const run: Catalog['run'] = async (what, operation) => {
-      if (what !== 'update a job' || isLost) return catalog.run(what, operation)
+      if (what !== 'write jobs' || runs === 0 || isLost) return catalog.run(what, operation)
       isLost = true
       if (when === 'after') await catalog.run(what, operation)
       throw new CatalogUnavailableError('no answer')
     }
-    let runs = 0
     const handler: JobHandler = async () => {
       runs += 1
       return null
     }
     const patience = { ...patienceOf(60_000, () => undefined), pauseMs: 1 }
-    await runOn({ ...catalog, run, patience }, handler, { pollMs: 10, retryMs: 10 })
+    await runOn({ ...withGuards(catalog, { run }), patience }, handler, { pollMs: 10, retryMs: 10 })
     const { _id } = await beginJob({ catalog, clock }, job(when))
     await expect.poll(async () => (await catalog.jobs.findOne({ _id }))?.state).toBe('done')
     expect([runs, isLost, await catalog.jobs.findOne({ _id })]).toMatchObject([

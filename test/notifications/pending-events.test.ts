@@ -1,7 +1,7 @@
 /** Reads and claims of pending events: as short as the batch, whatever is pending for others. */
 import { describe, expect, it } from 'vitest'
 import type { FindCursor } from '../../src/catalog/collections.ts'
-import type { Catalog } from '../../src/catalog/connection.ts'
+import { type Catalog, withGuards } from '../../src/catalog/connection.ts'
 import { refreshNotificationGauges } from '../../src/notifications/delivery.ts'
 import { firstUnmailedMs } from '../../src/notifications/digest.ts'
 import {
@@ -22,7 +22,7 @@ interface Explained {
 /** A catalogue that adds up what its reads and changes of events examine. */
 function measured(catalog: Catalog): { catalog: Catalog; examined(): number } {
   let examined = 0
-  const events = new Proxy(catalog.events, {
+  const events = new Proxy(catalog.unguarded.events, {
     get(target, name) {
       const member: unknown = Reflect.get(target, name)
       if (typeof member !== 'function') return member
@@ -48,7 +48,8 @@ function measured(catalog: Catalog): { catalog: Catalog; examined(): number } {
       }
     },
   })
-  return { catalog: { ...catalog, events }, examined: () => examined }
+  const unguarded = { ...catalog.unguarded, events }
+  return { catalog: withGuards({ ...catalog, unguarded }, {}), examined: () => examined }
 }
 
 const OTHER = 'http://other.example.net/x'

@@ -178,7 +178,7 @@ it('rows are read over the connection for reports, from a replica if there is on
   let found = 0
   for await (const batch of rows.batches()) found += batch.length
   expect(found).toBe(LINES)
-  const modeOf = ({ lines }: Catalog) => lines.readPreference?.mode
+  const modeOf = ({ unguarded }: Catalog) => unguarded.lines.readPreference?.mode
   await reader.close()
   expect([modeOf(reader), modeOf(api.catalog())]).toEqual(['secondaryPreferred', 'primary'])
 })

@@ -151,9 +151,7 @@ async function download(given: InvoiceParameters, call: ActionCall): Promise<Act
   }
   const isNamed = iid !== null || keys !== null
   const { catalog, documents } = cycleOf(call)
-  const found = await catalog.run('find an invoice', async () =>
-    isNamed ? catalog.billrun.findOne(filter) : null,
-  )
+  const found = isNamed ? await catalog.billrun.findOne(filter) : null
   if (found === null) throw new BillingError('Invoice not found')
   const file = await documents.documentOf(found, format, call.signal)
   return { [FILE]: isInline ? { ...file, disposition: 'inline', isFramed: true } : file }

@@ -176,9 +176,7 @@ async function query(raw: RawParameters, call: MoneyCall): Promise<ActionAnswer>
   const counted = { ...answer, count: stamps.length }
   if (String(details) === '0') return counted
   const wanted = stamps.slice(page * size, (page + 1) * size)
-  const lines = await catalog.read('read the lines of credits', (limits) =>
-    catalog.lines.find({ stamp: { $in: wanted } }, limits).toArray(),
-  )
+  const lines = await catalog.reads.lines.find({ stamp: { $in: wanted } }).toArray()
   const byStamp = new Map(lines.map((line) => [line.stamp, line]))
   const shape = { timeZone: config.rating.timeZone, dateFields: ['urt', 'process_time'] }
   const shown = wanted.flatMap((each) => byStamp.get(each) ?? [])

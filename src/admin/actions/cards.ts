@@ -112,9 +112,7 @@ async function refuseUnknownAccount(
   }
   const at = new Date(nowMs)
   const held = { type: 'account', aid, from: { $lte: at }, to: { $gt: at }, ...NOT_DELETED }
-  const found = await catalog.run('find an account', () =>
-    catalog.subscribers.findOne(held as object, { projection: { _id: 1 } }),
-  )
+  const found = await catalog.subscribers.findOne(held as object, { projection: { _id: 1 } })
   if (found === null) throw new ActionError(`aid: there is no account ${aid}`)
 }
 

@@ -172,14 +172,12 @@ async function accountsOf(
   if (aids !== undefined) {
     return [...aids].sort((one, other) => one - other).slice(skip, skip + size)
   }
-  const found = await catalog.run('find a page of accounts', () =>
-    catalog.books
-      .find({ _id: { $nin: [...exclude] } }, { projection: { _id: 1 } })
-      .sort({ _id: 1 })
-      .skip(skip)
-      .limit(size)
-      .toArray(),
-  )
+  const found = await catalog.books
+    .find({ _id: { $nin: [...exclude] } }, { projection: { _id: 1 } })
+    .sort({ _id: 1 })
+    .skip(skip)
+    .limit(size)
+    .toArray()
   return found.map(({ _id }) => _id)
 }
 

@@ -59,14 +59,12 @@ export const chargestatus = action({
       ...(state !== undefined && { state }),
       ...(tasks && { task: { $gt: new Date(0) } }),
     }
-    const found = await catalog.read('list charges', (limits) =>
-      catalog.gatewaycharges
-        .find(filter, limits)
-        .sort({ created: -1, _id: 1 })
-        .skip(page * size)
-        .limit(size)
-        .toArray(),
-    )
+    const found = await catalog.reads.gatewaycharges
+      .find(filter)
+      .sort({ created: -1, _id: 1 })
+      .skip(page * size)
+      .limit(size)
+      .toArray()
     return { details: found.map((charge) => chargeView(charge, config.rating.timeZone)) }
   },
 })

@@ -111,9 +111,7 @@ async function pdfOf(
   if (booleanOf(raw.get('send_back_invoices')) !== true || status !== 1 || id === 0) return null
   const { catalog, documents, log } = cycleOf(call)
   try {
-    const found = await catalog.run('read a one-time invoice', () =>
-      catalog.billrun.findOne({ invoice_id: id }),
-    )
+    const found = await catalog.billrun.findOne({ invoice_id: id })
     if (found === null) return null
     return await documents.documentOf(found, 'pdf')
   } catch (error) {

@@ -170,13 +170,11 @@ class TooOldError extends ActionError {
 /** Invoices do not reach back into a cycle of which the account has a confirmed invoice. */
 async function refuseOld(call: ActionCall, aid: number, dates: readonly number[]): Promise<void> {
   const { catalog, config } = call
-  const [newest] = await catalog.run('find the last confirmed invoice', () =>
-    catalog.billrun
-      .find({ aid, billed: 1, billrun_key: /^\d{6}$/ }, { projection: { billrun_key: 1 } })
-      .sort({ billrun_key: -1 })
-      .limit(1)
-      .toArray(),
-  )
+  const [newest] = await catalog.billrun
+    .find({ aid, billed: 1, billrun_key: /^\d{6}$/ }, { projection: { billrun_key: 1 } })
+    .sort({ billrun_key: -1 })
+    .limit(1)
+    .toArray()
   const key = newest?.billrun_key
   if (key === undefined || !isCycleKey(key)) return
   const closedMs = keyEndMs(key, calendarOf(config))

@@ -45,22 +45,14 @@ export const operations = action({
 /** The newest of each source. */
 async function readOperations({ catalog }: ActionCall): Promise<LongOperation[]> {
   const [jobs, runs, imports, queued] = await Promise.all([
-    catalog.read('read jobs', (limits) =>
-      catalog.jobs.find({}, limits).sort({ _id: -1 }).limit(SIZE_MAX).toArray(),
-    ),
-    catalog.read('read runs', (limits) =>
-      catalog.cycleruns.find({}, limits).sort({ _id: -1 }).limit(SIZE_MAX).toArray(),
-    ),
-    catalog.read('read imports', (limits) =>
-      catalog.imports
-        .find({ kind: 'progress' }, limits)
-        .sort({ started: -1 })
-        .limit(SIZE_MAX)
-        .toArray(),
-    ),
-    catalog.read('read the queue', (limits) =>
-      catalog.rebalance.find({}, limits).sort({ _id: -1 }).limit(SIZE_MAX).toArray(),
-    ),
+    catalog.reads.jobs.find({}).sort({ _id: -1 }).limit(SIZE_MAX).toArray(),
+    catalog.reads.cycleruns.find({}).sort({ _id: -1 }).limit(SIZE_MAX).toArray(),
+    catalog.reads.imports
+      .find({ kind: 'progress' })
+      .sort({ started: -1 })
+      .limit(SIZE_MAX)
+      .toArray(),
+    catalog.reads.rebalance.find({}).sort({ _id: -1 }).limit(SIZE_MAX).toArray(),
   ])
   return [
     ...jobs.map(jobOperation),

@@ -38,13 +38,11 @@ export const querybillrun = action({
       ...(subscribers !== null && { 'subs.sid': { $in: subscribers } }),
       ...(keys !== null && { billrun_key: { $in: keys } }),
     }
-    const found = await catalog.read('query invoices', (limits) =>
-      catalog.billrun
-        .find(filter as Filter<BillrunDocument>, limits)
-        .sort({ aid: 1, billrun_key: 1 })
-        .limit(INVOICES_MAX)
-        .toArray(),
-    )
+    const found = await catalog.reads.billrun
+      .find(filter as Filter<BillrunDocument>)
+      .sort({ aid: 1, billrun_key: 1 })
+      .limit(INVOICES_MAX)
+      .toArray()
     return { details: found.map((invoice) => invoiceView(invoice, call)) }
   },
 })
@@ -64,9 +62,9 @@ function idsOf(sent: unknown, name: string): number[] | null {
 /** All accounts to which these subscribers have belonged. */
 async function accountsOf({ catalog }: ActionCall, sids: readonly number[]): Promise<number[]> {
   const filter = { type: 'subscriber', sid: { $in: sids } } as object
-  const found = await catalog.read('find accounts of subscribers', (limits) =>
-    catalog.subscribers.find(filter, { ...limits, projection: { _id: 0, aid: 1 } }).toArray(),
-  )
+  const found = await catalog.reads.subscribers
+    .find(filter, { projection: { _id: 0, aid: 1 } })
+    .toArray()
   return [...new Set(found.map(({ aid }) => Number(aid)))]
 }
 

@@ -68,13 +68,11 @@ async function saved(call: ActionCall): Promise<ActionAnswer> {
   await refuseDefinitions(call)
   const { catalog, nowMs, config } = call
   const now = new Date(nowMs)
-  const found = await catalog.read('list reports', (limits) =>
-    catalog.reports
-      .find({ from: { $lte: now }, to: { $gt: now }, ...NOT_DELETED }, limits)
-      .sort({ key: 1 })
-      .limit(REPORTS_MAX)
-      .toArray(),
-  )
+  const found = await catalog.reads.reports
+    .find({ from: { $lte: now }, to: { $gt: now }, ...NOT_DELETED })
+    .sort({ key: 1 })
+    .limit(REPORTS_MAX)
+    .toArray()
   const visible = new Map<unknown, boolean>()
   const details: object[] = []
   const shape = { timeZone: config.rating.timeZone, dateFields: [] }

@@ -85,9 +85,7 @@ async function enqueue(
   const wanted = aids.map((aid) => ({ aid, stamp: digestOf(`${aid}/${key}/${hash}`) }))
   const filter = { stamp: { $in: wanted.map(({ stamp }) => stamp) } }
   await catalog.transaction('queue lines', async (session) => {
-    const waiting = await catalog.run('read the queue', () =>
-      catalog.rebalance.find(filter, { projection: { stamp: 1 } }).toArray(),
-    )
+    const waiting = await catalog.rebalance.find(filter, { projection: { stamp: 1 } }).toArray()
     const known = new Set(waiting.map(({ stamp }) => stamp))
     const added = wanted.filter(({ stamp }) => !known.has(stamp))
     if (added.length === 0) return
@@ -101,7 +99,7 @@ async function enqueue(
       state: 'waiting' as const,
       creation_date: new Date(nowMs),
     }))
-    await catalog.run('queue lines', () => catalog.rebalance.insertMany(documents, { session }))
+    await catalog.rebalance.insertMany(documents, { session })
     const entries = documents.map(({ stamp, aid }) => ({
       collection: 'rebalance_queue',
       type: 'create',
@@ -110,9 +108,7 @@ async function enqueue(
     }))
     appendAudit(session, actor, nowMs, ...entries)
   })
-  return catalog.run('read the queue', () =>
-    catalog.rebalance.find(filter).sort({ aid: 1 }).toArray(),
-  )
+  return catalog.rebalance.find(filter).sort({ aid: 1 }).toArray()
 }
 
 function digestOf(text: string): string {

@@ -194,15 +194,10 @@ async function storedCustomers(condition: Condition, call: ActionCall): Promise<
   const { catalog, nowMs, signal } = call
   const at = new Date(nowMs)
   const current = { type: typeOf(collection), from: { $lte: at }, to: { $gt: at } }
-  const rows = await catalog.read(
-    'search customers',
-    (limits) =>
-      catalog.subscribers
-        .find({ ...current, ...filter, ...NOT_DELETED } as object, { ...limits })
-        .limit(HITS_MAX + 1)
-        .toArray(),
-    { signal },
-  )
+  const rows = await catalog.reads.subscribers
+    .find({ ...current, ...filter, ...NOT_DELETED } as object, { signal })
+    .limit(HITS_MAX + 1)
+    .toArray()
   const found = (rows as unknown as Fields[]).map((row) => ({ ...condition, row }))
   return found.sort((a, b) => compareTexts(String(a.row[field]), String(b.row[field])))
 }

@@ -194,9 +194,7 @@ async function viewsOf(renewals: readonly RawDocument[], call: ActionCall): Prom
   const names = [...new Set(renewals.map(({ bucket_group: name }) => String(name)))]
   const at = new Date(nowMs)
   const filter = { name: { $in: names }, from: { $lte: at }, to: { $gt: at }, ...NOT_DELETED }
-  const plans = await catalog.run('find charging plans', () =>
-    catalog.prepaidgroups.find(filter as object).toArray(),
-  )
+  const plans = await catalog.prepaidgroups.find(filter as object).toArray()
   const byName = new Map(plans.map((plan) => [plan.name, plan as unknown as Fields]))
   const shape = { timeZone: config.rating.timeZone, dateFields: DATES }
   return renewals.map((renewal) => {

@@ -1,6 +1,6 @@
 /** `usedby`: the entities that refer to an entity of the catalogue. */
 import { Type } from '@sinclair/typebox'
-import type { Collection } from '../../catalog/collections.ts'
+import type { CollectionReads } from '../../catalog/collections.ts'
 import { choice, closed, integer, listOf, text } from '../../catalog/entities/json-schema.ts'
 import type { Fields } from '../../domain/fields.ts'
 import { NOT_DELETED } from '../../entities/revisions.ts'
@@ -101,22 +101,17 @@ async function usersOf({ collection, field }: Use, key: string, call: ActionCall
     ...NOT_DELETED,
   }
   const name = keyField(collection)
-  const rows = await call.catalog.read(
-    'find references',
-    (limits) =>
-      documents(call, collection)
-        .aggregate<Fields>(
-          [
-            { $match: filter },
-            { $group: { _id: `$${name}` } },
-            { $sort: { _id: 1 } },
-            { $limit: USERS_MAX + 1 },
-          ],
-          { ...limits },
-        )
-        .toArray(),
-    { signal: call.signal },
-  )
+  const rows = await documents(call, collection)
+    .aggregate<Fields>(
+      [
+        { $match: filter },
+        { $group: { _id: `$${name}` } },
+        { $sort: { _id: 1 } },
+        { $limit: USERS_MAX + 1 },
+      ],
+      { signal: call.signal },
+    )
+    .toArray()
   const keys = rows.slice(0, USERS_MAX).map(({ _id }) => String(_id))
   return { collection, field: path, keys, count: keys.length, more: rows.length > USERS_MAX }
 }
@@ -129,7 +124,7 @@ function keyField(collection: Referring): string {
     : 'key'
 }
 
-function documents({ catalog }: ActionCall, collection: Referring): Collection<Fields> {
+function documents({ catalog }: ActionCall, collection: Referring): CollectionReads<Fields> {
   const name = collection === 'accounts' ? 'subscribers' : collection
-  return catalog[name] as unknown as Collection<Fields>
+  return catalog.reads[name] as unknown as CollectionReads<Fields>
 }

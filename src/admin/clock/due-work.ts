@@ -214,18 +214,16 @@ async function nextRetentionMs(
   { catalog }: DueParts,
   jobs: readonly JobDocument[],
 ): Promise<number | null> {
-  const report = await catalog.run('find a report', () => catalog.jobs.findOne({ kind: 'report' }))
+  const report = await catalog.jobs.findOne({ kind: 'report' })
   return firstDueMs(report === null ? jobs.filter(({ subject }) => subject !== 'reports') : jobs)
 }
 
 /** Retries and questions to gateways. */
 async function nextChargeMs(catalog: Catalog): Promise<number | null> {
-  const next = await catalog.run('find the next charge', () =>
-    catalog.gatewaycharges
-      .find({ due: { $gt: new Date(0) } })
-      .sort({ due: 1 })
-      .limit(1)
-      .toArray(),
-  )
+  const next = await catalog.gatewaycharges
+    .find({ due: { $gt: new Date(0) } })
+    .sort({ due: 1 })
+    .limit(1)
+    .toArray()
   return next[0]?.due?.getTime() ?? null
 }

@@ -86,9 +86,7 @@ function addSandboxPage(routes: FastifyInstance, { gateways, tokens }: Payments)
   const url = '/paymentgateways/sandbox/:reference'
   const find = async (reference: string) => {
     const { clock, catalog } = tokens
-    const found = await catalog.run('read a tokenization', () =>
-      catalog.tokenizations.findOne({ _id: reference }),
-    )
+    const found = await catalog.tokenizations.findOne({ _id: reference })
     if (found === null || found.gateway.split('#')[0] !== 'sandbox') return null
     const gateway = (await gateways.get(found.gateway)) as SandboxGateway | null
     const page = gateway === null ? null : await gateway.page(reference, clock.nowMs())
@@ -198,12 +196,10 @@ async function makeDue(
   nowMs: number,
 ): Promise<void> {
   const now = new Date(nowMs)
-  await catalog.run('note a notification', () =>
-    catalog.gatewaycharges.updateOne(
-      // A repeated notification has no effect on a charge that is being asked for.
-      { _id: key, state: { $in: ['unknown', 'pending'] }, due: { $not: { $lte: now } } },
-      { $set: { due: now }, $inc: { rev: 1 } },
-    ),
+  await catalog.gatewaycharges.updateOne(
+    // A repeated notification has no effect on a charge that is being asked for.
+    { _id: key, state: { $in: ['unknown', 'pending'] }, due: { $not: { $lte: now } } },
+    { $set: { due: now }, $inc: { rev: 1 } },
   )
 }
 

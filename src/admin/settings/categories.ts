@@ -168,11 +168,8 @@ async function refuseUnknownTax(
   if (key === null || key === storedKeyOrNull(stored)) return
   const at = new Date(nowMs)
   const held = { from: { $lte: at }, to: { $gt: at }, ...NOT_DELETED }
-  const isThere = await catalog.run('find a tax', async () => {
-    const found = await catalog.taxes.findOne({ key, ...held }, { projection: { _id: 1 } })
-    return found !== null
-  })
-  if (isThere) return
+  const found = await catalog.taxes.findOne({ key, ...held }, { projection: { _id: 1 } })
+  if (found !== null) return
   throw new FieldError('taxation.default', `must be the key of a tax in force, is '${key}'`)
 }
 

@@ -27,11 +27,9 @@ async function freeAgreement(
   aid: number,
 ): Promise<number> {
   for (let number = nowMs; ; number += 1) {
-    const known = await catalog.run('look for an agreement', () =>
-      catalog.bills.findOne(
-        { 'payment_agreement.id': number, aid },
-        { projection: { _id: 1 }, session },
-      ),
+    const known = await catalog.bills.findOne(
+      { 'payment_agreement.id': number, aid },
+      { projection: { _id: 1 }, session },
     )
     if (known === null) return number
   }

@@ -40,13 +40,11 @@ export function dueWithin(from: Date, to: Date): object {
 
 /** The first due date from `from` on, epoch ms; null without one. */
 export async function nextDueDate(catalog: Catalog, from: Date): Promise<number | null> {
-  const [next] = await catalog.run('find the next due date', () =>
-    catalog.bills
-      .find({ ...UNPAID, due_date: { $gte: from } } as object, { projection: { due_date: 1 } })
-      .sort({ due_date: 1 })
-      .limit(1)
-      .toArray(),
-  )
+  const [next] = await catalog.bills
+    .find({ ...UNPAID, due_date: { $gte: from } } as object, { projection: { due_date: 1 } })
+    .sort({ due_date: 1 })
+    .limit(1)
+    .toArray()
   return next?.due_date === undefined ? null : next.due_date.getTime()
 }
 
@@ -63,9 +61,7 @@ export async function reportOverdue(
   { nowMs, currencyCode }: OverdueContext,
 ): Promise<number> {
   await loadMoneyRules(catalog, session)
-  const found = await catalog.run('read due bills', () =>
-    catalog.bills.find({ _id: { $in: [...ids] } }, { session }).toArray(),
-  )
+  const found = await catalog.bills.find({ _id: { $in: [...ids] } }, { session }).toArray()
   const overdue = found.map(billOf).filter((bill) => isPastDue(bill, nowMs))
   const events = overdue.map((bill) => overdueEvent(bill, currencyCode))
   writeMoneyEvents(session, events, nowMs)

@@ -96,9 +96,7 @@ export async function prefetchBooks(
   const { memory } = stateOf(session)
   const wanted = [...new Set(aids)].filter((aid) => !memory.has(keyOfBooks(aid)))
   if (wanted.length === 0) return
-  const books = await catalog.run('read the books of accounts', () =>
-    catalog.books.find({ _id: { $in: wanted } }, { session }).toArray(),
-  )
+  const books = await catalog.books.find({ _id: { $in: wanted } }, { session }).toArray()
   const limit = OPEN_MAX * Math.min(wanted.length, ACCOUNTS_TOGETHER)
   const filter = { aid: { $in: wanted }, ...OPEN }
   const open = await findBills(catalog, session, filter, { limit: limit + 1 })
@@ -203,9 +201,9 @@ async function findBills(
   filter: object,
   options: { readonly sort?: { readonly urt: 1 }; readonly limit?: number } = {},
 ): Promise<Bill[]> {
-  const found = await catalog.run('read bills', () =>
-    catalog.bills.find(filter as Filter<BillDocument>, { ...options, session }).toArray(),
-  )
+  const found = await catalog.bills
+    .find(filter as Filter<BillDocument>, { ...options, session })
+    .toArray()
   return found.map(billOf)
 }
 

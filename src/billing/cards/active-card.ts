@@ -33,9 +33,9 @@ export async function activeCardOf(
   if (customers !== null) return cardOf(customers.get(aid) ?? {}, sealer)
   const at = new Date(nowMs)
   const held = { type: 'account', aid, from: { $lte: at }, to: { $gt: at }, deleted: { $ne: true } }
-  const account = await catalog.run('read an account', () =>
-    catalog.subscribers.findOne(held as object, { projection: { payment_gateway: 1 } }),
-  )
+  const account = await catalog.subscribers.findOne(held as object, {
+    projection: { payment_gateway: 1 },
+  })
   return cardOf((account ?? {}) as Fields, sealer)
 }
 

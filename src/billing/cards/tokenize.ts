@@ -75,7 +75,7 @@ export async function startTokenization(
     created: new Date(nowMs),
     expires: new Date(expiresMs),
   }
-  await catalog.run('store a tokenization', () => catalog.tokenizations.insertOne(document))
+  await catalog.tokenizations.insertOne(document)
   return url
 }
 
@@ -100,9 +100,7 @@ export async function finishTokenization(
 ): Promise<TokenizeResult> {
   const { catalog, clock, gateways } = deps
   const reference = parameters.get('reference') ?? ''
-  const found = await catalog.run('read a tokenization', () =>
-    catalog.tokenizations.findOne({ _id: reference }),
-  )
+  const found = await catalog.tokenizations.findOne({ _id: reference })
   if (found === null || found.gateway !== parameters.get('name')) return { kind: 'unknown page' }
   const nowMs = clock.nowMs()
   if (found.state === 'open' && nowMs >= found.expires.getTime()) return { kind: 'expired' }
@@ -132,12 +130,10 @@ async function endOnce(
   const { _id, aid, actor, gateway } = found
   const code = outcome.stage === 'rejected' ? outcome.code : ''
   const end = async (session?: ClientSession) => {
-    const { matchedCount } = await catalog.run('end a tokenization', () =>
-      catalog.tokenizations.updateOne(
-        { _id, state: 'open' },
-        { $set: { state: outcome.stage, code } },
-        session === undefined ? {} : { session },
-      ),
+    const { matchedCount } = await catalog.tokenizations.updateOne(
+      { _id, state: 'open' },
+      { $set: { state: outcome.stage, code } },
+      session === undefined ? {} : { session },
     )
     if (matchedCount === 0) throw new TokenizationEndedError()
   }
@@ -147,9 +143,7 @@ async function endOnce(
     return { ...found, state: outcome.stage, code }
   } catch (error) {
     if (!(error instanceof TokenizationEndedError)) throw error
-    const stored = await catalog.run('read a tokenization', () =>
-      catalog.tokenizations.findOne({ _id }),
-    )
+    const stored = await catalog.tokenizations.findOne({ _id })
     return stored ?? found
   }
 }

@@ -195,9 +195,7 @@ function dateOf(ms: number | null): Date | null {
 
 /** The charges of an account that concern what may be charged now, newest first. */
 export function chargesOf(catalog: Catalog, aid: number): Promise<GatewayChargeDocument[]> {
-  return catalog.run('read charges', () =>
-    catalog.gatewaycharges.find({ aid }).sort({ created: -1 }).limit(RECENT_MAX).toArray(),
-  )
+  return catalog.gatewaycharges.find({ aid }).sort({ created: -1 }).limit(RECENT_MAX).toArray()
 }
 
 const RECENT_MAX = 100
@@ -215,15 +213,15 @@ export async function refundableCharges(
   aid: number,
 ): Promise<RefundableCharge[]> {
   const completed = { aid, state: 'completed', refunds: { $exists: false } } as const
-  const charges = await catalog.run('read completed charges', () =>
-    catalog.gatewaycharges.find(completed).sort({ created: -1 }).limit(RECENT_MAX).toArray(),
-  )
+  const charges = await catalog.gatewaycharges
+    .find(completed)
+    .sort({ created: -1 })
+    .limit(RECENT_MAX)
+    .toArray()
   const ids = charges.map(({ _id }) => _id)
-  const refunds = await catalog.run('read refunds', () =>
-    catalog.gatewaycharges
-      .find({ aid, 'refunds.charge': { $in: ids }, state: { $ne: 'rejected' } })
-      .toArray(),
-  )
+  const refunds = await catalog.gatewaycharges
+    .find({ aid, 'refunds.charge': { $in: ids }, state: { $ne: 'rejected' } })
+    .toArray()
   return charges
     .map(({ _id: charge, reference, gateway, amount }) => {
       const refunded = refunds.filter((refund) => refund.refunds?.charge === charge)
@@ -237,14 +235,12 @@ export function readCharges(
   catalog: Catalog,
   ids: readonly string[],
 ): Promise<GatewayChargeDocument[]> {
-  return catalog.run('read charges', () =>
-    catalog.gatewaycharges
-      .find({ _id: { $in: [...ids] } })
-      .sort({ _id: 1 })
-      .toArray(),
-  )
+  return catalog.gatewaycharges
+    .find({ _id: { $in: [...ids] } })
+    .sort({ _id: 1 })
+    .toArray()
 }
 
 export function readCharge(catalog: Catalog, id: string): Promise<GatewayChargeDocument | null> {
-  return catalog.run('read a charge', () => catalog.gatewaycharges.findOne({ _id: id }))
+  return catalog.gatewaycharges.findOne({ _id: id })
 }

@@ -41,24 +41,20 @@ export async function askNow(
 ): Promise<number> {
   const open = { state: { $in: ['unknown', 'pending'] } } as const
   const filter = aids.length === 0 ? open : { ...open, aid: { $in: [...aids] } }
-  const { matchedCount } = await catalog.run('ask for charges now', () =>
-    catalog.gatewaycharges.updateMany(filter as object, {
-      $set: { due: new Date(clock.nowMs()) },
-      $inc: { rev: 1 },
-    }),
-  )
+  const { matchedCount } = await catalog.gatewaycharges.updateMany(filter as object, {
+    $set: { due: new Date(clock.nowMs()) },
+    $inc: { rev: 1 },
+  })
   return matchedCount
 }
 
 function readDue({ catalog, clock }: ChargeDeps): Promise<GatewayChargeDocument[]> {
   const now = new Date(clock.nowMs())
-  return catalog.run('read the charges that are due', () =>
-    catalog.gatewaycharges
-      .find({ due: { $gt: new Date(0), $lte: now } })
-      .sort({ due: 1 })
-      .limit(PAGE_SIZE)
-      .toArray(),
-  )
+  return catalog.gatewaycharges
+    .find({ due: { $gt: new Date(0), $lte: now } })
+    .sort({ due: 1 })
+    .limit(PAGE_SIZE)
+    .toArray()
 }
 
 async function handle(deps: ChargeDeps, charge: GatewayChargeDocument): Promise<void> {

@@ -3,7 +3,7 @@ import { randomInt, randomUUID } from 'node:crypto'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Catalog } from '../../catalog/connection.ts'
 import { EntityConflictError } from '../../catalog/errors.ts'
-import { isDuplicate } from '../../catalog/transactions/duplicate.ts'
+import { isInserted } from '../../catalog/transactions/duplicate.ts'
 import { type Clock, monotonicMs, realTimeOf } from '../../runtime/clock.ts'
 import { hasEnded, processIdentity } from '../../runtime/process-identity.ts'
 
@@ -33,9 +33,7 @@ export async function withAccountLease<T>(
     return await act()
   } finally {
     // If this fails, the lease expires.
-    await catalog
-      .run('release an account', () => catalog.chargeleases.deleteOne({ _id: aid, token }))
-      .catch(() => undefined)
+    await catalog.chargeleases.deleteOne({ _id: aid, token }).catch(() => undefined)
   }
 }
 
@@ -46,20 +44,10 @@ async function acquire(
   nowMs: number,
 ): Promise<boolean> {
   const lease = { token, holder: processIdentity(), expires: new Date(nowMs + LEASE_MS) }
-  return catalog.run('lease an account', async () => {
-    const found = await catalog.chargeleases.findOne({ _id: aid })
-    if (found !== null) {
-      const isLost = found.expires.getTime() <= nowMs || hasEnded(found.holder)
-      if (!isLost) return false
-      const same = { _id: aid, token: found.token }
-      return (await catalog.chargeleases.updateOne(same, { $set: lease })).matchedCount === 1
-    }
-    try {
-      await catalog.chargeleases.insertOne({ _id: aid, ...lease })
-      return true
-    } catch (error) {
-      if (isDuplicate(error)) return false
-      throw error
-    }
-  })
+  const found = await catalog.chargeleases.findOne({ _id: aid })
+  if (found === null) return isInserted(catalog.chargeleases.insertOne({ _id: aid, ...lease }))
+  const isLost = found.expires.getTime() <= nowMs || hasEnded(found.holder)
+  if (!isLost) return false
+  const same = { _id: aid, token: found.token }
+  return (await catalog.chargeleases.updateOne(same, { $set: lease })).matchedCount === 1
 }

@@ -44,9 +44,7 @@ export function createPaymentBooks(catalog: Catalog, currencyCode: number): Paym
   return {
     async openBills(wanted) {
       const { aid } = wanted
-      const found = await catalog.run('read open bills', () =>
-        catalog.bills.find({ aid, ...OPEN } as object).toArray(),
-      )
+      const found = await catalog.bills.find({ aid, ...OPEN } as object).toArray()
       return openBillsIn(found, wanted)
     },
     accountsToCharge: (wanted, page) => accountsToCharge(catalog, wanted, page),
@@ -164,13 +162,11 @@ async function accountsToCharge(
   const found: number[] = []
   let after = afterAid
   while (found.length < size) {
-    const page = await catalog.run('find accounts to charge', () =>
-      catalog.bills
-        .find({ aid: { $gt: after }, ...OPEN } as object)
-        .sort({ aid: 1 })
-        .limit(PAGE_SIZE)
-        .toArray(),
-    )
+    const page = await catalog.bills
+      .find({ aid: { $gt: after }, ...OPEN } as object)
+      .sort({ aid: 1 })
+      .limit(PAGE_SIZE)
+      .toArray()
     if (page.length === 0) break
     const byAccount = new Map<number, BillDocument[]>()
     for (const bill of page) byAccount.set(bill.aid, [...(byAccount.get(bill.aid) ?? []), bill])

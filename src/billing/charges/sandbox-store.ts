@@ -1,31 +1,24 @@
 /** The memory of the simulated gateway, in MongoDB: shared by all processes. */
 import type { Catalog } from '../../catalog/connection.ts'
 import type { SandboxDocument } from '../../catalog/records/payment-documents.ts'
-import { isDuplicate } from '../../catalog/transactions/duplicate.ts'
+import { isInserted } from '../../catalog/transactions/duplicate.ts'
 import type { SandboxRecord, SandboxStore } from '../../external/payment/sandbox/sandbox.ts'
 
-export function createSandboxStore(catalog: Pick<Catalog, 'run' | 'sandbox'>): SandboxStore {
+export function createSandboxStore(catalog: Pick<Catalog, 'sandbox'>): SandboxStore {
   const find = async (id: string): Promise<SandboxRecord | null> => {
-    const found = await catalog.run('read the sandbox', () => catalog.sandbox.findOne({ _id: id }))
+    const found = await catalog.sandbox.findOne({ _id: id })
     return found === null ? null : recordOf(found)
   }
   return {
     find,
     async add(id, record) {
-      const isNew = await catalog.run('write the sandbox', async () => {
-        try {
-          await catalog.sandbox.insertOne(documentOf(id, record))
-          return true
-        } catch (error) {
-          if (isDuplicate(error)) return false
-          throw error
-        }
-      })
+      const isNew = await isInserted(catalog.sandbox.insertOne(documentOf(id, record)))
       return isNew ? record : ((await find(id)) ?? record)
     },
     async replace(id, state, record) {
-      const { matchedCount } = await catalog.run('write the sandbox', () =>
-        catalog.sandbox.replaceOne({ _id: id, state }, documentOf(id, record)),
+      const { matchedCount } = await catalog.sandbox.replaceOne(
+        { _id: id, state },
+        documentOf(id, record),
       )
       return matchedCount === 1
     },

@@ -19,19 +19,15 @@ export async function readAdjustedTaxes(
   aid: number,
   invoiceIds: readonly number[],
 ): Promise<TaxedLines[]> {
-  const invoices = await catalog.run('read the invoices of a credit note', () =>
-    catalog.billrun
-      .find({ aid, invoice_id: { $in: [...invoiceIds] } })
-      .project<Pick<InvoiceDocument, 'billrun_key' | 'tax_rules'>>({ billrun_key: 1, tax_rules: 1 })
-      .toArray(),
-  )
+  const invoices = await catalog.billrun
+    .find({ aid, invoice_id: { $in: [...invoiceIds] } })
+    .project<Pick<InvoiceDocument, 'billrun_key' | 'tax_rules'>>({ billrun_key: 1, tax_rules: 1 })
+    .toArray()
   const found = new Map<string, TaxedLines>()
   for (const { billrun_key: billrun, tax_rules: rules } of invoices) {
-    const lines = (await catalog.run('read the taxes of an invoice', () =>
-      catalog.lines
-        .find({ aid, billrun } as never, { projection: { arate_key: 1, aprice: 1, tax_data: 1 } })
-        .toArray(),
-    )) as unknown as readonly StoredLine[]
+    const lines = (await catalog.lines
+      .find({ aid, billrun } as never, { projection: { arate_key: 1, aprice: 1, tax_data: 1 } })
+      .toArray()) as unknown as readonly StoredLine[]
     const taxed = lines.filter(({ aprice }) => aprice !== 0).map(taxedLines)
     // The lines may be gone, after their retention.
     for (const one of lines.length === 0 ? ofInvoice(rules) : taxed) {

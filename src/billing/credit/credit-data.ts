@@ -98,31 +98,25 @@ export type LastKeys = (aid: number) => string | null
 export async function readLastKeys(catalog: Catalog, aids: readonly number[]): Promise<LastKeys> {
   const last = await readLastKey(catalog)
   if (last === null) return () => null
-  const run = await catalog.run('find a run of the cycle', () =>
-    catalog.cycleruns.findOne({ key: last }, { projection: { _id: 1 } }),
-  )
+  const run = await catalog.cycleruns.findOne({ key: last }, { projection: { _id: 1 } })
   if (run === null) return () => last
-  const unconfirmed = await catalog.run('find unconfirmed invoices', () =>
-    catalog.billrun
-      .find(
-        { aid: { $in: [...new Set(aids)] }, billrun_key: last, billed: { $nin: [1, 2] } },
-        { projection: { aid: 1 } },
-      )
-      .toArray(),
-  )
+  const unconfirmed = await catalog.billrun
+    .find(
+      { aid: { $in: [...new Set(aids)] }, billrun_key: last, billed: { $nin: [1, 2] } },
+      { projection: { aid: 1 } },
+    )
+    .toArray()
   const open = new Set(unconfirmed.map(({ aid }) => aid))
   return (aid) => (open.has(aid) ? keyAfter(last, -1) : last)
 }
 
 /** Newest cycle with invoices; keys of immediate invoices are longer. */
 async function readLastKey(catalog: Catalog): Promise<string | null> {
-  const [newest] = await catalog.run('find the last cycle', () =>
-    catalog.billrun
-      .find({ billrun_key: /^\d{6}$/ }, { projection: { billrun_key: 1 } })
-      .sort({ billrun_key: -1 })
-      .limit(1)
-      .toArray(),
-  )
+  const [newest] = await catalog.billrun
+    .find({ billrun_key: /^\d{6}$/ }, { projection: { billrun_key: 1 } })
+    .sort({ billrun_key: -1 })
+    .limit(1)
+    .toArray()
   return newest?.billrun_key ?? null
 }
 
@@ -190,12 +184,10 @@ export async function readByName(
   const wanted = [...new Set(names)]
   if (wanted.length === 0) return found
   const stored = catalog[collection] as unknown as Collection<RawDocument>
-  const documents = await catalog.run(`read ${collection}`, () =>
-    stored
-      .find({ [field]: { $in: wanted }, ...NOT_DELETED } as object)
-      .sort({ from: 1 })
-      .toArray(),
-  )
+  const documents = await stored
+    .find({ [field]: { $in: wanted }, ...NOT_DELETED } as object)
+    .sort({ from: 1 })
+    .toArray()
   for (const document of documents as RawDocument[]) {
     const name = String(document[field])
     found.set(name, [...(found.get(name) ?? []), document])
@@ -210,14 +202,12 @@ async function readPeriods(
   const found = new Map<number, Period[]>()
   const wanted = [...new Set(sids)]
   if (wanted.length === 0) return found
-  const documents = await catalog.run('find the subscribers of credits', () =>
-    catalog.subscribers
-      .find({ type: 'subscriber', sid: { $in: wanted }, ...NOT_DELETED } as never, {
-        projection: { aid: 1, sid: 1, from: 1, to: 1 },
-      })
-      .sort({ from: 1 })
-      .toArray(),
-  )
+  const documents = await catalog.subscribers
+    .find({ type: 'subscriber', sid: { $in: wanted }, ...NOT_DELETED } as never, {
+      projection: { aid: 1, sid: 1, from: 1, to: 1 },
+    })
+    .sort({ from: 1 })
+    .toArray()
   for (const { aid, sid, from, to } of documents as unknown as StoredPeriod[]) {
     const period = { aid, fromMs: from.getTime(), toMs: to.getTime() }
     found.set(sid, [...(found.get(sid) ?? []), period])
@@ -235,9 +225,10 @@ interface StoredPeriod {
 async function readAccounts(catalog: Catalog, aids: readonly number[]): Promise<Set<number>> {
   const wanted = [...new Set(aids)]
   if (wanted.length === 0) return new Set()
-  const found = await catalog.run('find the accounts of credits', () =>
-    catalog.subscribers.distinct('aid', { aid: { $in: wanted }, ...NOT_DELETED } as never),
-  )
+  const found = await catalog.subscribers.distinct('aid', {
+    aid: { $in: wanted },
+    ...NOT_DELETED,
+  } as never)
   return new Set(found as number[])
 }
 

@@ -30,20 +30,16 @@ export async function preponeInstallments(
     billrun: { $gt: current, $regex: /^\d{6}$/ },
     urt: { $gte: new Date(keyEndMs(current, calendar)) },
   }
-  const found = (await catalog.run('find later installments', () =>
-    catalog.lines
-      .find(filter as object, { projection: { stamp: 1, billrun: 1 } })
-      .sort({ billrun: 1 })
-      .toArray(),
-  )) as Pick<CreditLineDocument, 'stamp' | 'billrun'>[]
+  const found = (await catalog.lines
+    .find(filter as object, { projection: { stamp: 1, billrun: 1 } })
+    .sort({ billrun: 1 })
+    .toArray()) as Pick<CreditLineDocument, 'stamp' | 'billrun'>[]
   if (found.length === 0) return 0
   const stamps = found.map(({ stamp }) => stamp)
-  await catalog.run('prepone installments', () =>
-    catalog.lines.updateMany(
-      { stamp: { $in: stamps } },
-      { $set: { billrun: current, preponed: new Date(nowMs) } } as object,
-      { session },
-    ),
+  await catalog.lines.updateMany(
+    { stamp: { $in: stamps } },
+    { $set: { billrun: current, preponed: new Date(nowMs) } } as object,
+    { session },
   )
   const former = Object.fromEntries(found.map(({ stamp, billrun }) => [stamp, billrun]))
   appendAudit(session, actor, nowMs, {

@@ -34,12 +34,10 @@ async function withAdjustedDates(
   if (!Array.isArray(adjusts) || adjusts.length === 0) return document
   const entries = adjusts.filter(isObject)
   const ids = entries.map(({ invoice_id: id }) => id)
-  const found = await catalog.run('read the invoices of a credit note', () =>
-    catalog.billrun
-      .find({ aid, invoice_id: { $in: ids as number[] } })
-      .project<Fields>({ invoice_id: 1, invoice_date: 1 })
-      .toArray(),
-  )
+  const found = await catalog.billrun
+    .find({ aid, invoice_id: { $in: ids as number[] } })
+    .project<Fields>({ invoice_id: 1, invoice_date: 1 })
+    .toArray()
   const dates = new Map(found.map((one) => [one['invoice_id'], one['invoice_date']]))
   const dated = entries.map((entry) => ({ ...entry, invoice_date: dates.get(entry['invoice_id']) }))
   return { ...document, adjusts: dated }

@@ -47,9 +47,11 @@ export function documentMaker({ catalog, config, expect }: MakerDeps): MakeDocum
 }
 
 async function findInvoice(catalog: Catalog, { aid, billrunKey, invoiceId }: InvoiceName) {
-  const found = await catalog.run('read an invoice', () =>
-    catalog.billrun.findOne({ aid, billrun_key: billrunKey, invoice_id: invoiceId }),
-  )
+  const found = await catalog.billrun.findOne({
+    aid,
+    billrun_key: billrunKey,
+    invoice_id: invoiceId,
+  })
   if (found === null) throw new BillingError('Invoice not found')
   return found
 }

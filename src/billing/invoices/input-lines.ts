@@ -3,8 +3,9 @@
  * of which no confirmed invoice has the charge.
  */
 import type { ClientSession } from '../../catalog/collections.ts'
-import type { Catalog, ReadLimits } from '../../catalog/connection.ts'
+import type { Catalog } from '../../catalog/connection.ts'
 import { CatalogUnavailableError, SlowReadError } from '../../catalog/errors.ts'
+import type { ReadLimits } from '../../catalog/guarded.ts'
 import type { BillrunDocument } from '../../catalog/records/bill.ts'
 import type { CreditLineDocument } from '../../catalog/records/credit-line.ts'
 import type { CycleUsageDocument } from '../../catalog/records/cycle-line.ts'
@@ -49,7 +50,7 @@ export function lineReader(catalog: Catalog, session?: ClientSession): LineReade
   // Operations of a transaction must not overlap.
   let last: Promise<unknown> = Promise.resolve()
   const read = <T>(what: string, operation: (options: ReadOptions) => Promise<T>): Promise<T> => {
-    if (session === undefined) return readPage(catalog, what, operation)
+    if (session === undefined) return readPage(catalog.read(what, operation))
     const next = last.then(() => catalog.run(what, () => operation({ session })))
     last = next.catch(() => undefined)
     return next
@@ -57,7 +58,7 @@ export function lineReader(catalog: Catalog, session?: ClientSession): LineReade
   return {
     async lines(filter, projection) {
       const options = { projection, batchSize: BATCH, ...(session && { session }) }
-      const cursor = catalog.lines.find(filter as never, options)
+      const cursor = catalog.unguarded.lines.find(filter as never, options)
       const found: Fields[] = []
       const next = async () => {
         if (!(await cursor.hasNext())) return false
@@ -74,7 +75,7 @@ export function lineReader(catalog: Catalog, session?: ClientSession): LineReade
     },
     invoices: (filter, limit = 0) =>
       read('read the invoices of lines', (options) =>
-        catalog.billrun
+        catalog.unguarded.billrun
           .find(filter as never, { ...options, limit, projection: INVOICE_FIELDS })
           .toArray(),
       ),
@@ -85,13 +86,9 @@ type ReadOptions = ReadLimits | { readonly session: ClientSession }
 
 const INVOICE_FIELDS = { _id: 0, aid: 1, billrun_key: 1, billed: 1 }
 
-export async function readPage<T>(
-  catalog: Catalog,
-  what: string,
-  operation: (limits: ReadLimits) => Promise<T>,
-): Promise<T> {
+export async function readPage<T>(read: Promise<T>): Promise<T> {
   try {
-    return await catalog.read(what, operation)
+    return await read
   } catch (error) {
     if (error instanceof SlowReadError) throw new CatalogUnavailableError(error.message)
     throw error
@@ -227,8 +224,6 @@ export async function settleLines(
     const updates = settled.slice(first, first + BATCH).map(({ stamp, v }) => ({
       updateOne: { filter: { stamp, v }, update: { $unset: { uninvoiced: true } } },
     }))
-    await catalog.run('settle late lines', () =>
-      catalog.lines.bulkWrite(updates as never[], { session }),
-    )
+    await catalog.lines.bulkWrite(updates as never[], { session })
   }
 }

@@ -105,12 +105,10 @@ export async function postRemoval(writer: BooksWriter, document: BillDocument): 
   if (!isActive(bill)) throw belongsToOthers()
   const { type, id } = refOf(bill)
   const { aid } = document
-  const found = await catalog.run('read the postings of a bill', () =>
-    catalog.journal
-      .find({ aid, 'entries.document.id': id, 'entries.document.type': type }, { session })
-      .sort({ number: 1 })
-      .toArray(),
-  )
+  const found = await catalog.journal
+    .find({ aid, 'entries.document.id': id, 'entries.document.type': type }, { session })
+    .sort({ number: 1 })
+    .toArray()
   if (found.length === 0) return
   const books = await loadBooks(writer, aid)
   const at = { number: books.nextNumber, date: books.now }

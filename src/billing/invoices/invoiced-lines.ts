@@ -30,7 +30,8 @@ export async function* readInvoicedLines(
   const batches = catalog.readBatches(
     'read the lines of an invoice',
     // A time limit for each batch: `maxTimeMS` would be one for all.
-    ({ signal }) => catalog.lines.find({ aid, billrun }, { signal, projection, batchSize: BATCH }),
+    ({ signal }) =>
+      catalog.unguarded.lines.find({ aid, billrun }, { signal, projection, batchSize: BATCH }),
     { limitMs: Number.POSITIVE_INFINITY },
   )
   for await (const batch of batches as AsyncIterable<unknown> as AsyncIterable<Fields[]>) {
@@ -85,9 +86,9 @@ class PrepaidPlans {
     if (names.length === 0) return
     const filter = { name: { $in: names }, connection_type: 'prepaid', deleted: { $ne: true } }
     const projection = { name: 1, from: 1, to: 1 }
-    const found = (await this.#catalog.run('read prepaid plans', () =>
-      this.#catalog.plans.find(filter as never, { projection }).toArray(),
-    )) as unknown as readonly PlanPeriod[]
+    const found = (await this.#catalog.plans
+      .find(filter as never, { projection })
+      .toArray()) as unknown as readonly PlanPeriod[]
     for (const name of names) {
       this.#periods.set(
         name,

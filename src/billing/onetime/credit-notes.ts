@@ -76,17 +76,15 @@ async function leftOf(
   ids: readonly number[],
 ): Promise<Map<number, Exact>> {
   const within = session === null ? {} : { session }
-  const invoices = await catalog.run('read invoices', () =>
-    catalog.bills.find({ aid, type: 'inv', invoice_id: { $in: [...ids] } }, within).toArray(),
-  )
-  const notes = await catalog.run('read credit notes', () =>
-    catalog.billrun
-      .find({ aid, 'adjusts.invoice_id': { $in: [...ids] } } as never, {
-        ...within,
-        projection: { adjusts: 1 },
-      })
-      .toArray(),
-  )
+  const invoices = await catalog.bills
+    .find({ aid, type: 'inv', invoice_id: { $in: [...ids] } }, within)
+    .toArray()
+  const notes = await catalog.billrun
+    .find({ aid, 'adjusts.invoice_id': { $in: [...ids] } } as never, {
+      ...within,
+      projection: { adjusts: 1 },
+    })
+    .toArray()
   const left = new Map<number, Exact>()
   for (const { invoice_id: id = 0, due } of invoices) {
     const amount = exactAmount(due)

@@ -106,9 +106,7 @@ export async function storeOneTime(
       }),
     }),
   }
-  await catalog.run('write an invoice', () =>
-    catalog.billrun.insertOne(stored as never, { session }),
-  )
+  await catalog.billrun.insertOne(stored as never, { session })
   if (!order.isBilled) return { invoice: stored, mails: [] }
   const { actor, reason } = { actor: plainActor(deps.actor), reason: order.reason }
   const { currencyCode } = deps.config.rating
@@ -138,8 +136,9 @@ async function freeKey(
   for (let second = 0; ; second += 1) {
     const at = atMs + second * 1000
     const key = immediateKeyAt(at, config.rating.timeZone)
-    const found = await catalog.run('find an invoice', () =>
-      catalog.billrun.findOne({ aid, billrun_key: key }, { projection: { _id: 1 } }),
+    const found = await catalog.billrun.findOne(
+      { aid, billrun_key: key },
+      { projection: { _id: 1 } },
     )
     if (found === null) return { key, atMs: at }
   }
@@ -250,11 +249,9 @@ function latestAt(revisions: readonly (Fields & { from: Date })[], atMs: number)
 async function revisionAt(catalog: Catalog, of: Holder, atMs: number): Promise<Fields | null> {
   const { aid, ...subscriber } = of
   const holder = of.type === 'account' ? { type: of.type, aid } : subscriber
-  const found = (await catalog.run('read a revision', () =>
-    catalog.subscribers
-      .find({ ...holder, deleted: { $ne: true } } as never)
-      .sort({ from: 1 })
-      .toArray(),
-  )) as unknown as (Fields & { from: Date })[]
+  const found = (await catalog.subscribers
+    .find({ ...holder, deleted: { $ne: true } } as never)
+    .sort({ from: 1 })
+    .toArray()) as unknown as (Fields & { from: Date })[]
   return latestAt(found, atMs)
 }

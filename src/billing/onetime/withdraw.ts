@@ -12,28 +12,22 @@ export async function withdrawInvoice(
   const { catalog, session, nowMs } = writer
   const { aid, billrun_key: key, invoice_id: id } = invoice
   const filter = { aid, type: 'inv', invoice_id: id } as const
-  const bill = await catalog.run('read a bill', () => catalog.bills.findOne(filter, { session }))
+  const bill = await catalog.bills.findOne(filter, { session })
   if (bill === null) throw new BillingError(`there is no bill of invoice ${id}`)
   if ((bill.paid_by ?? []).length > 0) throw new BillingError(`invoice ${id} is paid`)
-  await catalog.run('delete a bill', () => catalog.bills.deleteOne(filter, { session }))
+  await catalog.bills.deleteOne(filter, { session })
   await postRemoval(writer, bill)
-  await catalog.run('delete an invoice', () =>
-    catalog.billrun.deleteOne({ aid, billrun_key: key }, { session }),
-  )
-  await catalog.run('delete the lines of an invoice', () =>
-    catalog.lines.deleteMany({ aid, billrun: key } as never, { session }),
-  )
-  await catalog.run('keep a void invoice', () =>
-    catalog.voidinvoices.insertOne(
-      {
-        _id: id,
-        series: 'immediate',
-        aid,
-        billrun_key: key,
-        reason,
-        voided: new Date(nowMs),
-      },
-      { session },
-    ),
+  await catalog.billrun.deleteOne({ aid, billrun_key: key }, { session })
+  await catalog.lines.deleteMany({ aid, billrun: key } as never, { session })
+  await catalog.voidinvoices.insertOne(
+    {
+      _id: id,
+      series: 'immediate',
+      aid,
+      billrun_key: key,
+      reason,
+      voided: new Date(nowMs),
+    },
+    { session },
   )
 }

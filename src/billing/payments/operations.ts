@@ -146,11 +146,9 @@ export async function findPayments(
 ): Promise<FoundPayments> {
   const { catalog, session } = writer
   const wanted = [...new Set(txids)]
-  const found = await catalog.run('find payments', () =>
-    catalog.bills
-      .find({ txid: { $in: wanted } }, { projection: { aid: 1, txid: 1 }, session })
-      .toArray(),
-  )
+  const found = await catalog.bills
+    .find({ txid: { $in: wanted } }, { projection: { aid: 1, txid: 1 }, session })
+    .toArray()
   const accounts = groupBy(found, ({ aid }) => aid)
   const byAccount: AccountBooks[] = []
   for (const [aid, bills] of accounts) {

@@ -46,27 +46,23 @@ export async function readLastLines(
 ): Promise<readonly UsageLine[]> {
   const ofPlan = { plan, type: 'realtime' } as const
   const newestFirst = { urt: -1 } as const
-  const [oldest] = await catalog.read('find the time of lines', (limits) =>
-    catalog.lines
-      .find(ofPlan as object, { ...limits, projection: { _id: 0, urt: 1 } })
-      .sort(newestFirst)
-      .skip(LINES_SEARCHED - 1)
-      .limit(1)
-      .toArray(),
-  )
+  const [oldest] = await catalog.reads.lines
+    .find(ofPlan as object, { projection: { _id: 0, urt: 1 } })
+    .sort(newestFirst)
+    .skip(LINES_SEARCHED - 1)
+    .limit(1)
+    .toArray()
   const filter = {
     ...ofPlan,
     ...(oldest !== undefined && { urt: { $gte: (oldest as { urt: Date }).urt } }),
     ...(rateKey !== '' && { arate_key: rateKey }),
     usagev: { $gt: 0 },
   }
-  return catalog.read('read lines', (limits) =>
-    catalog.lines
-      .find(filter as object, { ...limits, projection: { _id: 0, ...LINE_FIELDS } })
-      .sort(newestFirst)
-      .limit(last)
-      .toArray(),
-  ) as Promise<unknown> as Promise<readonly UsageLine[]>
+  return catalog.reads.lines
+    .find(filter as object, { projection: { _id: 0, ...LINE_FIELDS } })
+    .sort(newestFirst)
+    .limit(last)
+    .toArray() as Promise<unknown> as Promise<readonly UsageLine[]>
 }
 
 export type LineProfile = SubscriberProfile | Error | null

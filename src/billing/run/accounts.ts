@@ -30,18 +30,13 @@ function revisionsOf({ cycle, invoicingDay, installedDay }: RunCycle): Filter<ob
 
 /** With those that have ended: their last usage and credits are still invoiced. */
 async function countAccounts(catalog: Catalog, run: RunCycle): Promise<number> {
-  const found = await catalog.read('count the accounts', (limits) =>
-    catalog.subscribers
-      .aggregate<{ count: number }>(
-        [
-          { $match: { aid: { $gt: 0 }, ...revisionsOf(run) } },
-          { $group: { _id: '$aid' } },
-          { $count: 'count' },
-        ],
-        limits,
-      )
-      .toArray(),
-  )
+  const found = await catalog.reads.subscribers
+    .aggregate<{ count: number }>([
+      { $match: { aid: { $gt: 0 }, ...revisionsOf(run) } },
+      { $group: { _id: '$aid' } },
+      { $count: 'count' },
+    ])
+    .toArray()
   return found[0]?.count ?? 0
 }
 
@@ -55,15 +50,13 @@ async function accountsAfter(
   const aids: number[] = []
   for (let last = after; aids.length < size; ) {
     const wanted = size - aids.length
-    const found = await catalog.run('find the accounts of a page', () =>
-      catalog.subscribers
-        .find({ aid: { $gt: last }, ...revisionsOf(run) } as never, {
-          projection: { _id: 0, aid: 1 },
-        })
-        .sort({ aid: 1 })
-        .limit(wanted * REVISIONS_PER_ACCOUNT)
-        .toArray(),
-    )
+    const found = await catalog.subscribers
+      .find({ aid: { $gt: last }, ...revisionsOf(run) } as never, {
+        projection: { _id: 0, aid: 1 },
+      })
+      .sort({ aid: 1 })
+      .limit(wanted * REVISIONS_PER_ACCOUNT)
+      .toArray()
     const distinct = [...new Set(found.map(({ aid }) => aid as number))].slice(0, wanted)
     aids.push(...distinct)
     last = aids.at(-1) ?? last

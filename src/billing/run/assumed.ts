@@ -2,7 +2,7 @@
  * A supposed change for a preview: revisions that replace or end stored ones, for the computation
  * only.
  */
-import type { Collection } from '../../catalog/collections.ts'
+import type { CollectionReads } from '../../catalog/collections.ts'
 import type { Catalog } from '../../catalog/connection.ts'
 import { withDates } from '../../catalog/dates.ts'
 import { ENTITIES } from '../../catalog/entities/entity-table.ts'
@@ -134,15 +134,13 @@ async function assume(
 
 async function readStored(catalog: Catalog, kind: Kind, id: unknown): Promise<StoredRevision[]> {
   const { collection, type, key } = KINDS[kind]
-  const entities = catalog[collection] as unknown as Collection<StoredRevision>
+  const entities = catalog.reads[collection] as unknown as CollectionReads<StoredRevision>
   const ofType = type === null ? {} : { type }
   const filter = { [key]: id, ...ofType, deleted: { $ne: true } }
-  return catalog.read(`read ${collection}`, (limits) =>
-    entities
-      .find(filter as object, limits)
-      .sort({ from: 1 })
-      .toArray(),
-  ) as Promise<StoredRevision[]>
+  return entities
+    .find(filter as object)
+    .sort({ from: 1 })
+    .toArray() as Promise<StoredRevision[]>
 }
 
 function endedAt(stored: readonly StoredRevision[], endMs: number, kind: Kind): StoredRevision[] {

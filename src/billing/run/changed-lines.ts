@@ -58,8 +58,6 @@ export async function readStoredLines(
   aids: readonly number[],
 ): Promise<Fields[]> {
   const filter = { aid: { $in: [...aids] }, billrun, source: 'billrun' }
-  const found = await catalog.read('read the lines of a run', (limits) =>
-    catalog.lines.find(filter as never, limits).toArray(),
-  )
+  const found = await catalog.reads.lines.find(filter as never).toArray()
   return found as unknown as Fields[]
 }

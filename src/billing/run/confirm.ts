@@ -61,9 +61,7 @@ export async function hasUnconfirmed(
   cycle: RunCycle,
   invoices: readonly number[] | null,
 ): Promise<boolean> {
-  const found = await catalog.run('find unconfirmed invoices', () =>
-    catalog.billrun.findOne(openOf(cycle, invoices), { projection: { _id: 1 } }),
-  )
+  const found = await catalog.billrun.findOne(openOf(cycle, invoices), { projection: { _id: 1 } })
   return found !== null
 }
 
@@ -120,9 +118,7 @@ async function nextBatch(
   afterAid: number,
 ): Promise<Open[]> {
   const filter = { ...open, aid: { $gt: afterAid } } as Filter<BillrunDocument>
-  const found = await catalog.run('read unconfirmed invoices', () =>
-    catalog.billrun.find(filter).sort({ aid: 1 }).limit(BATCH).toArray(),
-  )
+  const found = await catalog.billrun.find(filter).sort({ aid: 1 }).limit(BATCH).toArray()
   return found as unknown as Open[]
 }
 
@@ -240,9 +236,9 @@ class Batches {
     const { catalog } = this.#deps
     const _id = { $in: batch.map((each) => each._id) }
     const filter = { _id, confirmation_time: new Date(nowMs) } as Filter<BillrunDocument>
-    const found = await catalog.run('read confirmed invoices', () =>
-      catalog.billrun.find(filter, { session, projection: { billed: 1 } }).toArray(),
-    )
+    const found = await catalog.billrun
+      .find(filter, { session, projection: { billed: 1 } })
+      .toArray()
     return new Map(
       found.map((each) => [String(each._id), each['billed'] === 1 ? 'confirmed' : 'not_for_bill']),
     )
@@ -264,19 +260,17 @@ class Batches {
     const confirmed = new Date(nowMs)
     const { timeZone: zone } = this.#deps.config.rating
     const due = dueDatesOf(invoice, confirmed, this.#rules.settings, zone)
-    const { matchedCount } = await catalog.run('confirm an invoice', () =>
-      catalog.billrun.updateOne(
-        { _id: invoice._id, ...UNCONFIRMED } as Filter<BillrunDocument>,
-        {
-          $set: {
-            billed: isForBill ? 1 : 2,
-            confirmation_time: confirmed,
-            due_date: due.dueDate,
-            charge: { not_before: due.notBefore },
-          },
+    const { matchedCount } = await catalog.billrun.updateOne(
+      { _id: invoice._id, ...UNCONFIRMED } as Filter<BillrunDocument>,
+      {
+        $set: {
+          billed: isForBill ? 1 : 2,
+          confirmation_time: confirmed,
+          due_date: due.dueDate,
+          charge: { not_before: due.notBefore },
         },
-        { session },
-      ),
+      },
+      { session },
     )
     if (matchedCount === 0) return 'gone'
     if (!isForBill) return 'not_for_bill'

@@ -34,7 +34,7 @@ const MEMORY_MIB_MAX = 512
 const ENTRY = fileURLToPath(new URL('./document-thread.js', import.meta.url))
 
 export interface DocumentThreadOptions {
-  readonly catalog: Pick<Catalog, 'run' | 'lines'>
+  readonly catalog: Pick<Catalog, 'lines'>
   /** With the resolved address of MongoDB. */
   readonly config: Config
   readonly clock: Clock
@@ -83,16 +83,14 @@ export function documentThreads(
 
 /** By the lines that are stored: an expected invoice has few others. */
 async function isLarge(
-  catalog: Pick<Catalog, 'run' | 'lines'>,
+  catalog: Pick<Catalog, 'lines'>,
   subject: DocumentSubject,
 ): Promise<boolean> {
   const key =
     'invoice' in subject
       ? { aid: subject.invoice.aid, billrun: subject.invoice.billrunKey }
       : { aid: subject.expected.aid, billrun: subject.expected.cycle.key }
-  const count = await catalog.run('count the lines of an invoice', () =>
-    catalog.lines.countDocuments(key, { limit: SMALL_LINES_MAX + 1 }),
-  )
+  const count = await catalog.lines.countDocuments(key, { limit: SMALL_LINES_MAX + 1 })
   return count > SMALL_LINES_MAX
 }
 

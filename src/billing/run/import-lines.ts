@@ -66,14 +66,10 @@ async function refuseRun(catalog: Catalog, keys: readonly string[]): Promise<voi
   const first = keys.toSorted()[0]
   if (first === undefined) return
   const [run, invoice] = await Promise.all([
-    catalog.run('find a run of the cycle', () =>
-      catalog.cycleruns.findOne({ key: { $gte: first } }, { projection: { key: 1 } }),
-    ),
-    catalog.run('find an invoice', () =>
-      catalog.billrun.findOne(
-        { billrun_key: { $gte: first, $regex: /^\d{6}$/ } },
-        { projection: { billrun_key: 1 } },
-      ),
+    catalog.cycleruns.findOne({ key: { $gte: first } }, { projection: { key: 1 } }),
+    catalog.billrun.findOne(
+      { billrun_key: { $gte: first, $regex: /^\d{6}$/ } },
+      { projection: { billrun_key: 1 } },
     ),
   ])
   const key = run?.key ?? invoice?.billrun_key
@@ -82,23 +78,19 @@ async function refuseRun(catalog: Catalog, keys: readonly string[]): Promise<voi
 }
 
 async function foreignStamps(catalog: Catalog, stamps: readonly string[]): Promise<string[]> {
-  const found = await catalog.run('find the stamps of lines', () =>
-    catalog.lines
-      .find({ stamp: { $in: [...stamps] }, imported: { $ne: true } } as never, {
-        projection: { _id: 0, stamp: 1 },
-      })
-      .toArray(),
-  )
+  const found = await catalog.lines
+    .find({ stamp: { $in: [...stamps] }, imported: { $ne: true } } as never, {
+      projection: { _id: 0, stamp: 1 },
+    })
+    .toArray()
   return found.map(({ stamp }) => stamp)
 }
 
 async function store(catalog: Catalog, lines: readonly ImportedLine[]): Promise<void> {
-  await catalog.run('write imported lines', () =>
-    catalog.lines.bulkWrite(
-      lines.map((line) => ({
-        replaceOne: { filter: { stamp: line.stamp }, replacement: line, upsert: true },
-      })) as never[],
-      { ordered: false },
-    ),
+  await catalog.lines.bulkWrite(
+    lines.map((line) => ({
+      replaceOne: { filter: { stamp: line.stamp }, replacement: line, upsert: true },
+    })) as never[],
+    { ordered: false },
   )
 }

@@ -38,9 +38,7 @@ export async function writeFiles(
       await documents.removeDraft({ aid, billrunKey: billrun_key, invoiceId: invoice })
       if (formats.length === 0) continue
       const filter = { aid, billrun_key, invoice_id: invoice, billed: { $in: [1, 2] } }
-      const found = await catalog.run('read a confirmed invoice', () =>
-        catalog.billrun.findOne(filter as Filter<BillrunDocument>),
-      )
+      const found = await catalog.billrun.findOne(filter as Filter<BillrunDocument>)
       // Erased meanwhile.
       if (found === null) continue
       for (const [format, reason] of await documents.writeConfirmed(found, formats)) {
@@ -74,7 +72,7 @@ export async function writeDrafts(
     let invoice: number | undefined
     try {
       const filter = { aid, billrun_key, ...UNCONFIRMED } as Filter<BillrunDocument>
-      const found = await catalog.run('read an invoice', () => catalog.billrun.findOne(filter))
+      const found = await catalog.billrun.findOne(filter)
       if (found === null) continue
       invoice = found.invoice_id
       await documents.writeDraft(found)

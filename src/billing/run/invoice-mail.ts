@@ -95,9 +95,7 @@ async function sendNow(deps: MailDeps, entry: OutboxDocument): Promise<void> {
   try {
     await catalog.dispatcher.perform(entry, async () => {
       await send(deps, entry.payload as InvoiceMail)
-      await catalog.run('remove an outbox entry', () =>
-        catalog.outbox.deleteOne({ _id: entry._id }),
-      )
+      await catalog.outbox.deleteOne({ _id: entry._id })
     })
   } catch {
     // The dispatcher has left the entry to a later attempt.
@@ -113,9 +111,7 @@ async function send(
   { catalog, config, documents }: MailDeps,
   { aid, key, invoiceId }: InvoiceMail,
 ): Promise<void> {
-  const found = await catalog.run('read an invoice', () =>
-    catalog.billrun.findOne({ aid, billrun_key: key, invoice_id: invoiceId }),
-  )
+  const found = await catalog.billrun.findOne({ aid, billrun_key: key, invoice_id: invoiceId })
   // Erased meanwhile.
   if (found === null) return
   const invoice = found as unknown as InvoiceDocument & { due_date?: Date }

@@ -82,8 +82,6 @@ async function confirmedAccounts(
   aids: readonly number[],
 ): Promise<number[]> {
   const filter = { aid: { $in: [...aids] }, billrun_key: key, billed: { $in: [1, 2] } }
-  const found = await catalog.read('read the confirmed invoices of a cycle', (limits) =>
-    catalog.billrun.find(filter, { ...limits, projection: { aid: 1 } }).toArray(),
-  )
+  const found = await catalog.reads.billrun.find(filter, { projection: { aid: 1 } }).toArray()
   return found.map(({ aid }) => aid)
 }

@@ -5,7 +5,7 @@
 import { randomUUID } from 'node:crypto'
 import type { ClientSession } from '../../catalog/collections.ts'
 import type { CyclePageDocument, CycleRunDocument } from '../../catalog/records/cycle-documents.ts'
-import { isDuplicate } from '../../catalog/transactions/duplicate.ts'
+import { isInserted } from '../../catalog/transactions/duplicate.ts'
 import { realTimeOf } from '../../runtime/clock.ts'
 import { hasEnded, processIdentity } from '../../runtime/process-identity.ts'
 import type { RunCycle } from '../cycle/run-cycle.ts'
@@ -57,9 +57,11 @@ export async function claimPage(
 
 /** Whether all pages are done. */
 export async function arePagesDone({ catalog }: RunStores, run: Run): Promise<boolean> {
-  const open = await catalog.run('find claimed pages', () =>
-    catalog.cyclepages.findOne({ run: run._id, generation: run.generation, state: 'claimed' }),
-  )
+  const open = await catalog.cyclepages.findOne({
+    run: run._id,
+    generation: run.generation,
+    state: 'claimed',
+  })
   return open === null
 }
 
@@ -68,17 +70,16 @@ async function claimAbandoned(
   { _id: run, generation }: Run,
 ): Promise<CyclePageDocument | null> {
   const nowMs = realTimeOf(clock).nowMs()
-  const claimed = await catalog.run('find abandoned pages', () =>
-    catalog.cyclepages.find({ run, generation, state: 'claimed' }).sort({ after: 1 }).toArray(),
-  )
+  const claimed = await catalog.cyclepages
+    .find({ run, generation, state: 'claimed' })
+    .sort({ after: 1 })
+    .toArray()
   for (const { _id, token, expires, holder } of claimed) {
     if (expires.getTime() > nowMs && !hasEnded(holder)) continue
-    const taken = await catalog.run('claim an abandoned page', () =>
-      catalog.cyclepages.findOneAndUpdate(
-        { _id, token, state: 'claimed' },
-        { $set: claimOf(nowMs) },
-        { returnDocument: 'after' },
-      ),
+    const taken = await catalog.cyclepages.findOneAndUpdate(
+      { _id, token, state: 'claimed' },
+      { $set: claimOf(nowMs) },
+      { returnDocument: 'after' },
     )
     if (taken !== null) return taken
   }
@@ -91,9 +92,11 @@ async function createPage(
   { cycle, source }: PagedRun,
   size: number,
 ): Promise<ClaimedPage | 'taken' | null> {
-  const [newest] = await catalog.run('find the newest page', () =>
-    catalog.cyclepages.find({ run, generation }).sort({ after: -1 }).limit(1).toArray(),
-  )
+  const [newest] = await catalog.cyclepages
+    .find({ run, generation })
+    .sort({ after: -1 })
+    .limit(1)
+    .toArray()
   if (newest?.next === null) return null
   const after = newest?.to ?? 0
   // Pages of earlier versions have no `next`.
@@ -114,15 +117,7 @@ async function createPage(
     started: new Date(clock.nowMs()),
     ended: null,
   }
-  return catalog.run('claim a page', async () => {
-    try {
-      await catalog.cyclepages.insertOne(page)
-      return { page, customers }
-    } catch (error) {
-      if (isDuplicate(error)) return 'taken'
-      throw error
-    }
-  })
+  return (await isInserted(catalog.cyclepages.insertOne(page))) ? { page, customers } : 'taken'
 }
 
 function claimOf(nowMs: number): Pick<CyclePageDocument, 'token' | 'holder' | 'expires'> {
@@ -136,11 +131,9 @@ export async function renewPages(
 ): Promise<void> {
   if (pages.length === 0) return
   const expires = new Date(realTimeOf(clock).nowMs() + LEASE_MS)
-  await catalog.run('renew pages', () =>
-    catalog.cyclepages.updateMany(
-      { token: { $in: pages.map(({ token }) => token) }, state: 'claimed' },
-      { $set: { expires } },
-    ),
+  await catalog.cyclepages.updateMany(
+    { token: { $in: pages.map(({ token }) => token) }, state: 'claimed' },
+    { $set: { expires } },
   )
 }
 
@@ -150,12 +143,10 @@ export async function endPage(
   session: ClientSession,
   { _id, token }: Pick<CyclePageDocument, '_id' | 'token'>,
 ): Promise<void> {
-  const { matchedCount } = await catalog.run('end a page', () =>
-    catalog.cyclepages.updateOne(
-      { _id, token, state: 'claimed' },
-      { $set: { state: 'done', ended: new Date(clock.nowMs()) } },
-      { session },
-    ),
+  const { matchedCount } = await catalog.cyclepages.updateOne(
+    { _id, token, state: 'claimed' },
+    { $set: { state: 'done', ended: new Date(clock.nowMs()) } },
+    { session },
   )
   if (matchedCount !== 1) throw new PageLostError(`page ${_id} was taken over`)
 }

@@ -54,7 +54,7 @@ export async function parkAccounts(
       },
     }),
   )
-  await catalog.run('park accounts', () => catalog.cycleparked.bulkWrite(writes, { session }))
+  await catalog.cycleparked.bulkWrite(writes, { session })
 }
 
 /** Without those that are parked already: they have failed once more. */
@@ -65,11 +65,9 @@ async function newlyParked(
   failures: readonly Failure[],
 ): Promise<Failure[]> {
   const ids = failures.map(({ aid }) => parkedId(run, aid))
-  const parked = await catalog.run('read failed accounts', () =>
-    catalog.cycleparked
-      .find({ _id: { $in: ids }, state: 'parked' }, { session, projection: { aid: 1 } })
-      .toArray(),
-  )
+  const parked = await catalog.cycleparked
+    .find({ _id: { $in: ids }, state: 'parked' }, { session, projection: { aid: 1 } })
+    .toArray()
   const known = new Set(parked.map(({ aid }) => aid))
   return failures.filter(({ aid }) => !known.has(aid))
 }
@@ -97,11 +95,9 @@ export async function forgetParked(
   aids: readonly number[],
 ): Promise<void> {
   if (aids.length === 0) return
-  await catalog.run('forget failed accounts', () =>
-    catalog.cycleparked.deleteMany(
-      { _id: { $in: aids.map((aid) => parkedId(run, aid)) } },
-      { session },
-    ),
+  await catalog.cycleparked.deleteMany(
+    { _id: { $in: aids.map((aid) => parkedId(run, aid)) } },
+    { session },
   )
 }
 
@@ -119,13 +115,11 @@ export function readParked(
   { catalog }: Pick<RunStores, 'catalog'>,
   { run, state, limit = 10_000 }: ParkedQuery,
 ): Promise<ParkedAccountDocument[]> {
-  return catalog.run('read failed accounts', () =>
-    catalog.cycleparked
-      .find({ run, ...(state !== undefined && { state }) })
-      .sort({ aid: 1 })
-      .limit(limit)
-      .toArray(),
-  )
+  return catalog.cycleparked
+    .find({ run, ...(state !== undefined && { state }) })
+    .sort({ aid: 1 })
+    .limit(limit)
+    .toArray()
 }
 
 /** An operator decides that the accounts get no invoice in this cycle; returns how many. */
@@ -142,12 +136,10 @@ export function skipParked(
   }
   return catalog.transaction('skip accounts', async (session) => {
     const nowMs = clock.nowMs()
-    const { modifiedCount: count } = await catalog.run('skip accounts', () =>
-      catalog.cycleparked.updateMany(
-        filter,
-        { $set: { state: 'skipped', changed: new Date(nowMs) } },
-        { session },
-      ),
+    const { modifiedCount: count } = await catalog.cycleparked.updateMany(
+      filter,
+      { $set: { state: 'skipped', changed: new Date(nowMs) } },
+      { session },
     )
     const entry = { collection: 'billrun', type: 'skip', key: run, new: { aids, count } }
     if (count > 0) appendAudit(session, actor, nowMs, entry)

@@ -66,9 +66,10 @@ export async function checkAccounts(
   assumed: Assumed | null,
 ): Promise<void> {
   const wanted = [...(aid === null ? [] : [aid]), ...(assumed ? assumedAccounts(assumed) : [])]
-  const found = await catalog.run('find the accounts', () =>
-    catalog.subscribers.distinct('aid', { aid: { $in: wanted }, deleted: { $ne: true } } as never),
-  )
+  const found = await catalog.subscribers.distinct('aid', {
+    aid: { $in: wanted },
+    deleted: { $ne: true },
+  } as never)
   const missing = wanted.find((one) => !(found as number[]).includes(one))
   if (missing !== undefined) throw new BillingError(`the account ${missing} does not exist`)
 }

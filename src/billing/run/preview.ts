@@ -179,8 +179,8 @@ async function readInvoices(
   aids: readonly number[],
 ): Promise<{ readonly aid: number; readonly totals: InvoiceDocument['totals'] }[]> {
   const filter = { aid: { $in: [...aids] }, billrun_key: key }
-  const found = await catalog.read('read the invoices of a run', (limits) =>
-    catalog.billrun.find(filter, { ...limits, projection: { aid: 1, totals: 1 } }).toArray(),
-  )
+  const found = await catalog.reads.billrun
+    .find(filter, { projection: { aid: 1, totals: 1 } })
+    .toArray()
   return found as unknown as { aid: number; totals: InvoiceDocument['totals'] }[]
 }

@@ -140,12 +140,10 @@ async function store(
       const isPage = page !== null
       const more = { ...others, accounts: isPage ? accounts : 0, failed: failed - retried }
       const added = Object.entries(more).map(([name, count]) => [`counts.${name}`, count])
-      await catalog.run('count the accounts of a page', () =>
-        catalog.cycleruns.updateOne(
-          { _id: cycle.id },
-          { $inc: Object.fromEntries(added), $set: { changed: new Date(clock.nowMs()) } },
-          { session },
-        ),
+      await catalog.cycleruns.updateOne(
+        { _id: cycle.id },
+        { $inc: Object.fromEntries(added), $set: { changed: new Date(clock.nowMs()) } },
+        { session },
       )
     }
     return counts

@@ -190,24 +190,16 @@ async function readRevisions(
     to: { $gt: new Date(keyEndMs(keyAfter(key, -months), calendar)) },
     deleted: { $ne: true },
   }
-  const find = async (what: string, filter: Fields) =>
-    (await readPage(catalog, what, (limits) =>
-      catalog.subscribers
-        .find({ ...filter, ...inTime } as never, limits)
+  const find = async (filter: Fields) =>
+    (await readPage(
+      catalog.reads.subscribers
+        .find({ ...filter, ...inTime } as never)
         .sort({ aid: 1, type: 1, from: 1, sid: 1 })
         .toArray(),
     )) as unknown as Revision[]
-  const revisions = byAccount(
-    await find('read the accounts of a page', { aid: { $in: [...aids] } }),
-  )
+  const revisions = byAccount(await find({ aid: { $in: [...aids] } }))
   const sids = begunWithinDay([...revisions.values()].flat(), calendar.zone)
-  const moved =
-    sids.length === 0
-      ? []
-      : await find('read other accounts of subscribers', {
-          type: 'subscriber',
-          sid: { $in: sids },
-        })
+  const moved = sids.length === 0 ? [] : await find({ type: 'subscriber', sid: { $in: sids } })
   return new Map(
     [...revisions].map(([aid, own]) => {
       const account = own.filter(({ type }) => type === 'account')
@@ -261,11 +253,9 @@ async function readRuns(
 ): Promise<string[]> {
   const keys = Array.from({ length: months }, (_, index) => keyAfter(key, -1 - index))
   const ids = keys.map((each) => runIdOf({ key: each, invoicingDay }))
-  const found = await catalog.run('read the runs before', () =>
-    catalog.cycleruns
-      .find({ _id: { $in: ids }, state: 'finished' }, { projection: { key: 1 } })
-      .toArray(),
-  )
+  const found = await catalog.cycleruns
+    .find({ _id: { $in: ids }, state: 'finished' }, { projection: { key: 1 } })
+    .toArray()
   return found.map((run) => run.key)
 }
 
@@ -311,14 +301,10 @@ async function readPrevious(
 ): Promise<Set<number>> {
   const previous = keyAfter(key, -1)
   const [run, invoices] = await Promise.all([
-    catalog.run('read the previous run', () =>
-      catalog.cycleruns.findOne({ _id: runIdOf({ key: previous, invoicingDay }) }),
-    ),
-    catalog.run('find the previous invoices', () =>
-      catalog.billrun
-        .find({ aid: { $in: [...aids] }, billrun_key: previous }, { projection: { aid: 1 } })
-        .toArray(),
-    ),
+    catalog.cycleruns.findOne({ _id: runIdOf({ key: previous, invoicingDay }) }),
+    catalog.billrun
+      .find({ aid: { $in: [...aids] }, billrun_key: previous }, { projection: { aid: 1 } })
+      .toArray(),
   ])
   return new Set(run?.state === 'finished' ? aids : invoices.map(({ aid }) => aid))
 }

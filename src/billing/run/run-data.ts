@@ -1,5 +1,5 @@
 /** Data that all accounts of a run share: settings, taxes, plans, services, discounts, charges. */
-import type { Collection } from '../../catalog/collections.ts'
+import type { CollectionReads } from '../../catalog/collections.ts'
 import type { Catalog } from '../../catalog/connection.ts'
 import { readTaxContext } from '../../catalog/feed/stored-taxes.ts'
 import { BILLRUN, type BillrunSettings } from '../../catalog/settings/billrun-settings.ts'
@@ -87,13 +87,11 @@ async function readRevisions(
   collection: 'plans' | 'services' | 'discounts' | 'charges',
   field: 'name' | 'key',
 ): Promise<Map<string, StoredRevision[]>> {
-  const stored = catalog[collection] as unknown as Collection<StoredRevision>
-  const found = await catalog.read(`read ${collection}`, (limits) =>
-    stored
-      .find({ deleted: { $ne: true } } as object, limits)
-      .sort({ from: 1 })
-      .toArray(),
-  )
+  const stored = catalog.reads[collection] as unknown as CollectionReads<StoredRevision>
+  const found = await stored
+    .find({ deleted: { $ne: true } } as object)
+    .sort({ from: 1 })
+    .toArray()
   const byKey = new Map<string, StoredRevision[]>()
   for (const document of found as StoredRevision[]) {
     const key = String(document[field])

@@ -34,7 +34,7 @@ export const NO_COUNTS: CycleCounts = {
 }
 
 export function readRun({ catalog }: Pick<RunStores, 'catalog'>, id: string) {
-  return catalog.run('read a run of the cycle', () => catalog.cycleruns.findOne({ _id: id }))
+  return catalog.cycleruns.findOne({ _id: id })
 }
 
 /** Whether a process is working on the run. */
@@ -42,9 +42,7 @@ export async function isAttended(
   { catalog, clock }: RunStores,
   { _id: run, generation }: CycleRunDocument,
 ): Promise<boolean> {
-  const claimed = await catalog.run('find claimed pages', () =>
-    catalog.cyclepages.find({ run, generation, state: 'claimed' }).toArray(),
-  )
+  const claimed = await catalog.cyclepages.find({ run, generation, state: 'claimed' }).toArray()
   const nowMs = realTimeOf(clock).nowMs()
   return claimed.some(({ expires, holder }) => expires.getTime() > nowMs && !hasEnded(holder))
 }
@@ -65,9 +63,7 @@ export async function beginRun(
   const total = await (await stores.openAccounts()).count(cycle)
   return catalog.transaction('begin a run of the cycle', async (session) => {
     const now = new Date(clock.nowMs())
-    const found = await catalog.run('read a run of the cycle', () =>
-      catalog.cycleruns.findOne({ _id: cycle.id }, { session }),
-    )
+    const found = await catalog.cycleruns.findOne({ _id: cycle.id }, { session })
     if (found !== null && found.state !== 'finished')
       return continued(stores, session, found, actor)
     if (!rerun && (found !== null || (await hasInvoices(catalog, cycle, session)))) {
@@ -90,13 +86,9 @@ export async function beginRun(
       changed: now,
       ended: null,
     }
-    await catalog.run('write a run of the cycle', () =>
-      catalog.cycleruns.replaceOne({ _id: cycle.id }, document, { session, upsert: true }),
-    )
+    await catalog.cycleruns.replaceOne({ _id: cycle.id }, document, { session, upsert: true })
     // A run computes all accounts, those that failed before too.
-    await catalog.run('forget failed accounts', () =>
-      catalog.cycleparked.deleteMany({ run: cycle.id }, { session }),
-    )
+    await catalog.cycleparked.deleteMany({ run: cycle.id }, { session })
     audit(session, actor, now, cycle.id, found === null ? 'run' : 'rerun')
     return document
   })
@@ -116,9 +108,7 @@ async function continued(
     continued: found.counts,
     changed: now,
   } as const
-  await catalog.run('continue a run of the cycle', () =>
-    catalog.cycleruns.updateOne({ _id: found._id }, { $set: fields }, { session }),
-  )
+  await catalog.cycleruns.updateOne({ _id: found._id }, { $set: fields }, { session })
   audit(session, actor, now, found._id, 'continue')
   return { ...found, ...fields }
 }
@@ -129,12 +119,12 @@ async function lastGeneration(
   run: string,
   session: ClientSession,
 ): Promise<number> {
-  const [newest] = await catalog.run('find the last run of the cycle', () =>
-    catalog.cyclepages.find({ run }, { session }).sort({ generation: -1 }).limit(1).toArray(),
-  )
-  const stored = await catalog.run('read a run of the cycle', () =>
-    catalog.cycleruns.findOne({ _id: run }, { session }),
-  )
+  const [newest] = await catalog.cyclepages
+    .find({ run }, { session })
+    .sort({ generation: -1 })
+    .limit(1)
+    .toArray()
+  const stored = await catalog.cycleruns.findOne({ _id: run }, { session })
   return Math.max(newest?.generation ?? 0, stored?.generation ?? 0)
 }
 
@@ -143,9 +133,10 @@ async function hasInvoices(
   cycle: RunCycle,
   session: ClientSession,
 ): Promise<boolean> {
-  const found = await catalog.run('find an invoice of the cycle', () =>
-    catalog.billrun.findOne(invoicesOf(cycle), { session, projection: { _id: 1 } }),
-  )
+  const found = await catalog.billrun.findOne(invoicesOf(cycle), {
+    session,
+    projection: { _id: 1 },
+  })
   return found !== null
 }
 
@@ -155,11 +146,9 @@ export async function pauseRun(
   id: string,
   reason: string,
 ): Promise<void> {
-  await catalog.run('pause a run of the cycle', () =>
-    catalog.cycleruns.updateOne(
-      { _id: id, state: 'running' },
-      { $set: { state: 'paused', reason, changed: new Date(clock.nowMs()) } },
-    ),
+  await catalog.cycleruns.updateOne(
+    { _id: id, state: 'running' },
+    { $set: { state: 'paused', reason, changed: new Date(clock.nowMs()) } },
   )
 }
 
@@ -172,8 +161,10 @@ export function pauseByHand(
   return catalog.transaction('pause a run of the cycle', async (session) => {
     const now = new Date(clock.nowMs())
     const fields = { state: 'paused', reason: `paused by ${actor.name}`, changed: now } as const
-    const { modifiedCount } = await catalog.run('pause a run of the cycle', () =>
-      catalog.cycleruns.updateOne({ _id: id, state: 'running' }, { $set: fields }, { session }),
+    const { modifiedCount } = await catalog.cycleruns.updateOne(
+      { _id: id, state: 'running' },
+      { $set: fields },
+      { session },
     )
     if (modifiedCount === 0) return false
     audit(session, actor, now, id, 'pause')
@@ -188,15 +179,11 @@ export async function finishRun(
   const now = new Date(clock.nowMs())
   const ended = { state: 'finished', ended: now, changed: now } as const
   const known = total === 0 ? { total: counts.accounts } : {}
-  await catalog.run('finish a run of the cycle', () =>
-    catalog.cycleruns.updateOne(
-      { _id, generation, state: 'running' },
-      { $set: { ...ended, ...known } },
-    ),
+  await catalog.cycleruns.updateOne(
+    { _id, generation, state: 'running' },
+    { $set: { ...ended, ...known } },
   )
-  await catalog.run('remove pages of earlier runs', () =>
-    catalog.cyclepages.deleteMany({ run: _id, generation: { $lt: generation } }),
-  )
+  await catalog.cyclepages.deleteMany({ run: _id, generation: { $lt: generation } })
 }
 
 /**
@@ -210,13 +197,12 @@ export async function resetRun(
 ): Promise<boolean> {
   const id = runIdOf(cycle)
   return catalog.transaction('reset a run of the cycle', async (session) => {
-    const { deletedCount } = await catalog.run('reset a run of the cycle', () =>
-      catalog.cycleruns.deleteOne({ _id: id, state: 'finished' }, { session }),
+    const { deletedCount } = await catalog.cycleruns.deleteOne(
+      { _id: id, state: 'finished' },
+      { session },
     )
     if (deletedCount === 0) return false
-    await catalog.run('forget failed accounts', () =>
-      catalog.cycleparked.deleteMany({ run: id }, { session }),
-    )
+    await catalog.cycleparked.deleteMany({ run: id }, { session })
     audit(session, actor, new Date(clock.nowMs()), id, 'reset')
     return true
   })

@@ -31,13 +31,11 @@ export async function readCycleState(
   const cycle = runCycleOf(name, calendar)
   const exists = async (more: Filter<BillrunDocument>) => {
     const filter = { ...invoicesOf(cycle), ...more } as Filter<BillrunDocument>
-    const found = await catalog.run('find an invoice of the cycle', () =>
-      catalog.billrun.findOne(filter, { projection: { _id: 1 } }),
-    )
+    const found = await catalog.billrun.findOne(filter, { projection: { _id: 1 } })
     return found !== null
   }
   const [run, hasInvoices, hasOpen] = await Promise.all([
-    catalog.run('read a run of the cycle', () => catalog.cycleruns.findOne({ _id: cycle.id })),
+    catalog.cycleruns.findOne({ _id: cycle.id }),
     exists({}),
     exists(UNCONFIRMED),
   ])
@@ -57,12 +55,10 @@ export async function readCycleState(
 
 export async function countInvoices(catalog: Catalog, cycle: RunCycle): Promise<InvoiceCounts> {
   const count = (more: Filter<BillrunDocument>) =>
-    catalog.read('count invoices', (limits) =>
-      catalog.billrun.countDocuments(
-        { ...invoicesOf(cycle), ...more } as Filter<BillrunDocument>,
-        limits,
-      ),
-    )
+    catalog.reads.billrun.countDocuments({
+      ...invoicesOf(cycle),
+      ...more,
+    } as Filter<BillrunDocument>)
   const [invoices, confirmed] = await Promise.all([count({}), count({ billed: { $in: [1, 2] } })])
   return { invoices, confirmed }
 }
@@ -87,11 +83,7 @@ export async function sumUnconfirmed(
     { $match: { ...invoicesOf(cycle), ...UNCONFIRMED } },
     { $group: { _id: null, invoices: { $sum: 1 }, ...sums } },
   ]
-  const [found] = await catalog.read(
-    'sum up invoices',
-    (limits) => catalog.billrun.aggregate(pipeline, limits).toArray(),
-    { signal },
-  )
+  const [found] = await catalog.reads.billrun.aggregate(pipeline, { signal }).toArray()
   const { invoices = 0, before_vat, after_vat } = found ?? {}
   const text = (sum: unknown) => exactAmount(sum).toFixed()
   return { invoices: Number(invoices), before_vat: text(before_vat), after_vat: text(after_vat) }

@@ -66,9 +66,9 @@ export async function storeAccounts(
   await voidInvoices(stores, session, run, empty, found)
   const lines = invoices.flatMap(({ lines }) => lines.map((line) => ({ ...line })))
   for (let first = 0; first < lines.length; first += LINES_AT_ONCE) {
-    await catalog.run('write the lines of a cycle', () =>
-      catalog.lines.insertMany(lines.slice(first, first + LINES_AT_ONCE) as never[], { session }),
-    )
+    await catalog.lines.insertMany(lines.slice(first, first + LINES_AT_ONCE) as never[], {
+      session,
+    })
   }
   await prepone(stores, session, run, invoices)
   const left = open.flatMap((result) => (result.outcome === null ? (result.left ?? []) : []))
@@ -100,12 +100,8 @@ async function readFormer(
 ): Promise<[Found, ReadonlyMap<number, number>]> {
   const filter = { aid: { $in: [...aids] }, billrun_key: key }
   const projection = { aid: 1, billrun_key: 1, invoice_id: 1, billed: 1 }
-  const found = await catalog.run('read the invoices of a page', () =>
-    catalog.billrun.find(filter, { session, projection }).toArray(),
-  )
-  const voids = await catalog.run('read void invoices', () =>
-    catalog.voidinvoices.find(filter, { session }).toArray(),
-  )
+  const found = await catalog.billrun.find(filter, { session, projection }).toArray()
+  const voids = await catalog.voidinvoices.find(filter, { session }).toArray()
   return [
     new Map(found.map((each) => [each.aid, each])),
     new Map(voids.map(({ aid, _id }) => [aid, _id])),
@@ -123,9 +119,7 @@ async function removeLines(
   const former = open.filter(({ aid, outcome }) => found.has(aid) && !(outcome instanceof Error))
   if (former.length === 0) return
   const filter = { aid: { $in: former.map(({ aid }) => aid) }, billrun: key, source: 'billrun' }
-  await catalog.run('remove the lines of an earlier run', () =>
-    catalog.lines.deleteMany(filter as never, { session }),
-  )
+  await catalog.lines.deleteMany(filter as never, { session })
 }
 
 /** An account keeps its number, also that of an invoice which became void. */
@@ -147,9 +141,7 @@ async function numbersFor(
     if (own === undefined) reused.push(former)
   }
   if (reused.length > 0) {
-    await catalog.run('use void invoices again', () =>
-      catalog.voidinvoices.deleteMany({ _id: { $in: reused } }, { session }),
-    )
+    await catalog.voidinvoices.deleteMany({ _id: { $in: reused } }, { session })
   }
   const without = invoices.filter(({ aid }) => !numbers.has(aid))
   const taken = await nextInvoiceIds({ catalog, session }, SERIES, without.length)
@@ -182,7 +174,7 @@ async function writeInvoices(
 ): Promise<void> {
   const added = documents.filter(({ aid }) => !found.has(aid))
   if (added.length > 0) {
-    await catalog.run('write invoices', () => catalog.billrun.insertMany([...added], { session }))
+    await catalog.billrun.insertMany([...added], { session })
   }
   const replaced: AnyBulkWriteOperation<BillrunDocument>[] = documents
     .filter(({ aid }) => found.has(aid))
@@ -191,7 +183,7 @@ async function writeInvoices(
       return { replaceOne: { filter: { aid, billrun_key }, replacement } }
     })
   if (replaced.length > 0) {
-    await catalog.run('replace invoices', () => catalog.billrun.bulkWrite(replaced, { session }))
+    await catalog.billrun.bulkWrite(replaced, { session })
   }
 }
 
@@ -204,11 +196,9 @@ async function voidInvoices(
 ): Promise<void> {
   const former = empty.flatMap((aid) => found.get(aid) ?? [])
   if (former.length === 0) return
-  await catalog.run('remove invoices', () =>
-    catalog.billrun.deleteMany(
-      { aid: { $in: former.map(({ aid }) => aid) }, billrun_key: key },
-      { session },
-    ),
+  await catalog.billrun.deleteMany(
+    { aid: { $in: former.map(({ aid }) => aid) }, billrun_key: key },
+    { session },
   )
   const voided = former.flatMap(({ aid, invoice_id: id }) =>
     id === undefined
@@ -224,9 +214,7 @@ async function voidInvoices(
           },
         ],
   )
-  await catalog.run('keep void invoices', () =>
-    catalog.voidinvoices.insertMany(voided, { session }),
-  )
+  await catalog.voidinvoices.insertMany(voided, { session })
 }
 
 async function prepone(
@@ -237,11 +225,9 @@ async function prepone(
 ): Promise<void> {
   const stamps = invoices.flatMap((invoice) => [...invoice.prepone])
   if (stamps.length === 0) return
-  await catalog.run('prepone installments', () =>
-    catalog.lines.updateMany(
-      { stamp: { $in: stamps } },
-      { $set: { billrun: key, preponed: new Date(nowMs) } } as object,
-      { session },
-    ),
+  await catalog.lines.updateMany(
+    { stamp: { $in: stamps } },
+    { $set: { billrun: key, preponed: new Date(nowMs) } } as object,
+    { session },
   )
 }

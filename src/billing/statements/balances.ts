@@ -58,9 +58,7 @@ export async function currentBalances(
   catalog: Catalog,
   aids: readonly number[],
 ): Promise<Map<number, { readonly total: Exact; readonly withoutWaiting: Exact }>> {
-  const found = await catalog.run('read the books of accounts', () =>
-    catalog.books.find({ _id: { $in: [...aids] } }).toArray(),
-  )
+  const found = await catalog.books.find({ _id: { $in: [...aids] } }).toArray()
   if (found.length === 0) return new Map()
   const waiting = await waitingSums(
     catalog,
@@ -76,9 +74,7 @@ export async function currentBalances(
 
 async function waitingSums(catalog: Catalog, aids: readonly number[]): Promise<Map<number, Exact>> {
   const filter = { aid: { $in: [...aids] }, paid: '2', ...ACTIVE }
-  const bills = await catalog.run('add up bills', () =>
-    catalog.bills.find(filter as Filter<BillDocument>).toArray(),
-  )
+  const bills = await catalog.bills.find(filter as Filter<BillDocument>).toArray()
   const sums = new Map<number, Exact>()
   for (const { aid, due, pending, waiting_for_confirmation: isWaiting } of bills) {
     if (pending !== true && isWaiting !== true) continue
@@ -96,7 +92,7 @@ interface Sums {
 /** From the totals of the journal, and the few bills that are not confirmed. */
 async function currentSums(catalog: Catalog, aid: number): Promise<Sums> {
   const [books, { waiting }] = await Promise.all([
-    catalog.run('read the books of an account', () => catalog.books.findOne({ _id: aid })),
+    catalog.books.findOne({ _id: aid }),
     sumsOf(catalog, { aid, paid: '2', ...ACTIVE }),
   ])
   if (books === null) return sumsOf(catalog, { aid, ...ACTIVE })
@@ -109,7 +105,9 @@ async function sumsOf(catalog: Catalog, filter: object): Promise<Sums> {
   const projection = { _id: 0, due: 1, pending: 1, waiting_for_confirmation: 1 }
   await catalog.run('add up bills', async () => {
     ;[total, waiting] = [ZERO, ZERO]
-    for await (const bill of catalog.bills.find(filter as Filter<BillDocument>, { projection })) {
+    for await (const bill of catalog.unguarded.bills.find(filter as Filter<BillDocument>, {
+      projection,
+    })) {
       const due = exactAmount(bill.due)
       total = total.plus(due)
       if (bill.pending === true || bill.waiting_for_confirmation === true) {
@@ -176,7 +174,7 @@ export async function overdueDebts(
   const byAccount = new Map<number, Overdue>()
   await catalog.run('add up debts', async () => {
     byAccount.clear()
-    for await (const bill of catalog.bills.find(filter as Filter<BillDocument>)) {
+    for await (const bill of catalog.unguarded.bills.find(filter as Filter<BillDocument>)) {
       addOverdue(byAccount, bill)
     }
   })
@@ -236,9 +234,7 @@ async function accountsWith(
       to: { $gt: now },
       deleted: { $ne: true },
     }
-    const matching = await catalog.run('find accounts to collect from', () =>
-      catalog.subscribers.distinct('aid', { ...current, ...filter } as never),
-    )
+    const matching = await catalog.subscribers.distinct('aid', { ...current, ...filter } as never)
     for (const aid of matching) found.add(Number(aid))
   }
   return found

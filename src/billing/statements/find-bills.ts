@@ -38,14 +38,12 @@ export async function findBills(catalog: Catalog, query: BillQuery): Promise<Bil
     ...(Object.keys(dueDate).length === 0 ? {} : { due_date: dueDate }),
     ...(paid === null ? {} : { paid: { $in: [...paid] } }),
   } as Filter<BillDocument>
-  const found = await catalog.run('find bills', () =>
-    catalog.bills
-      .find(filter)
-      .sort({ aid: 1, urt: 1, _id: 1 })
-      .skip(page * size)
-      .limit(size + 1)
-      .toArray(),
-  )
+  const found = await catalog.bills
+    .find(filter)
+    .sort({ aid: 1, urt: 1, _id: 1 })
+    .skip(page * size)
+    .limit(size + 1)
+    .toArray()
   return { bills: found.slice(0, size), nextPage: found.length > size }
 }
 
@@ -62,16 +60,14 @@ export function findInvoice(
   aid: number | null,
 ): Promise<BillDocument | null> {
   const filter = { type: 'inv' as const, invoice_id: invoiceId, ...(aid === null ? {} : { aid }) }
-  return catalog.run('find an invoice', () => catalog.bills.findOne(filter))
+  return catalog.bills.findOne(filter)
 }
 
 /** Invoices of an account with something to pay, oldest first. */
-export function unpaidInvoices(catalog: Catalog, aid: number): Promise<BillDocument[]> {
+export async function unpaidInvoices(catalog: Catalog, aid: number): Promise<BillDocument[]> {
   const filter = { aid, type: 'inv', ...UNPAID } as unknown as Filter<BillDocument>
-  return catalog.run('find unpaid invoices', async () => {
-    const found = await catalog.bills.find(filter).sort({ urt: 1, _id: 1 }).toArray()
-    return found.filter(({ left_to_pay: left }) => left !== undefined)
-  })
+  const found = await catalog.bills.find(filter).sort({ urt: 1, _id: 1 }).toArray()
+  return found.filter(({ left_to_pay: left }) => left !== undefined)
 }
 
 /** Invoices that match, in the order in which they may be collected. */
@@ -81,7 +77,9 @@ export function queryInvoices(
   limit: number,
 ): Promise<BillDocument[]> {
   const invoices = { $and: [{ type: 'inv' }, filter] } as Filter<BillDocument>
-  return catalog.run('query invoices', () =>
-    catalog.bills.find(invoices).sort({ 'charge.not_before': 1, _id: 1 }).limit(limit).toArray(),
-  )
+  return catalog.bills
+    .find(invoices)
+    .sort({ 'charge.not_before': 1, _id: 1 })
+    .limit(limit)
+    .toArray()
 }

@@ -33,14 +33,12 @@ export async function findInvoices(catalog: Catalog, query: InvoiceQuery): Promi
     ...(keyFrom === null ? [] : [{ billrun_key: { $gte: keyFrom } }]),
     ...(numbers === null ? [] : [{ invoice_id: { $in: numbers } }]),
   ]
-  const found = await catalog.read('find invoices', (limits) =>
-    catalog.billrun
-      .find({ $and: conditions } as Filter<BillrunDocument>, limits)
-      .sort({ aid: 1, billrun_key: -1 })
-      .skip(page * size)
-      .limit(size + 1)
-      .toArray(),
-  )
+  const found = await catalog.reads.billrun
+    .find({ $and: conditions } as Filter<BillrunDocument>)
+    .sort({ aid: 1, billrun_key: -1 })
+    .skip(page * size)
+    .limit(size + 1)
+    .toArray()
   return { invoices: found.slice(0, size), nextPage: found.length > size }
 }
 
@@ -50,8 +48,6 @@ async function numbersOf(
   paid: readonly PaidState[],
 ): Promise<number[]> {
   const filter = { aid: { $in: [...aids] }, type: 'inv' as const, paid: { $in: [...paid] } }
-  const found = await catalog.read('find bills of invoices', (limits) =>
-    catalog.bills.find(filter, { ...limits, projection: { invoice_id: 1 } }).toArray(),
-  )
+  const found = await catalog.reads.bills.find(filter, { projection: { invoice_id: 1 } }).toArray()
   return found.flatMap(({ invoice_id: number }) => number ?? [])
 }

@@ -19,9 +19,9 @@ export async function unwrittenRecords(
   documents: readonly AuditDocument[],
 ): Promise<AuditDocument[]> {
   const stamps = documents.map(({ stamp }) => stamp)
-  const found = await catalog.run('find audit records', () =>
-    catalog.audit.find({ stamp: { $in: stamps } }, { projection: { stamp: 1 } }).toArray(),
-  )
+  const found = await catalog.audit
+    .find({ stamp: { $in: stamps } }, { projection: { stamp: 1 } })
+    .toArray()
   const known = new Set(found.map(({ stamp }) => stamp))
   // Two documents of one call may have the same stamp.
   return documents.filter(({ stamp }) => {

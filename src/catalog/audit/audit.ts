@@ -103,10 +103,7 @@ export function createAudit(catalog: Catalog): Audit {
         $inc: { count, ...Object.fromEntries(inReasons) },
         $set: { last: new Date(nowMs) },
       }
-      const add = () =>
-        catalog.run('write audit records', () =>
-          catalog.audit.updateOne({ stamp: document.stamp }, update),
-        )
+      const add = () => catalog.audit.updateOne({ stamp: document.stamp }, update)
       if ((await add()).matchedCount > 0) return false
       await appendRecords(catalog, [document])
       await add()

@@ -46,26 +46,22 @@ export async function storeRemovedRuns(
   const runs = mergeRuns([...storedRuns, ...newRuns])
   const mergedIds = new Set(runs.map(({ from }) => idOf(from)))
   const absorbed = storedRuns.map(({ from }) => idOf(from)).filter((id) => !mergedIds.has(id))
-  await catalog.run('store removed ranges of the audit', async () => {
-    for (const run of runs) {
-      const { from, to, hash } = run
-      const same = storedRuns.some((one) => one.from === from && one.to === to)
-      if (same) continue
-      const stored = { seq: to, hash, from, mac: macOf(run, key) }
-      const options = { upsert: true, session }
-      await catalog.auditchain.updateOne({ _id: idOf(from) }, { $set: stored }, options)
-    }
-    if (absorbed.length > 0) {
-      await catalog.auditchain.deleteMany({ _id: { $in: absorbed } }, { session })
-    }
-  })
+  for (const run of runs) {
+    const { from, to, hash } = run
+    const same = storedRuns.some((one) => one.from === from && one.to === to)
+    if (same) continue
+    const stored = { seq: to, hash, from, mac: macOf(run, key) }
+    const options = { upsert: true, session }
+    await catalog.auditchain.updateOne({ _id: idOf(from) }, { $set: stored }, options)
+  }
+  if (absorbed.length > 0) {
+    await catalog.auditchain.deleteMany({ _id: { $in: absorbed } }, { session })
+  }
 }
 
 /** Rejects with `CatalogUnavailableError`. */
 export async function readRemovedRuns(catalog: Catalog): Promise<StoredRun[]> {
-  const found = await catalog.run('read removed ranges of the audit', () =>
-    catalog.auditchain.find({ from: { $gt: 0 } }).toArray(),
-  )
+  const found = await catalog.auditchain.find({ from: { $gt: 0 } }).toArray()
   return found.map(({ from = 0, seq, hash, mac = '' }) => ({ from, to: seq, hash, mac }))
 }
 

@@ -42,25 +42,19 @@ export async function verifyChain(
   expectations: ChainExpectations,
 ): Promise<ChainReport> {
   // Read first: the record of this head must exist, whatever is appended meanwhile.
-  const head = await catalog.run('read the end of the audit chain', () =>
-    catalog.transactions.findOne({ _id: 'head' }),
-  )
+  const head = await catalog.transactions.findOne({ _id: 'head' })
   const check = new ChainCheck(await readRemovedRuns(catalog), expectations, head?.audit ?? null)
   for (;;) {
     const after = check.seq
-    const page = await catalog.run('read audit records', () =>
-      catalog.audit
-        .find({ 'chain.seq': { $gt: after } })
-        .sort({ 'chain.seq': 1 })
-        .limit(PAGE)
-        .toArray(),
-    )
+    const page = await catalog.audit
+      .find({ 'chain.seq': { $gt: after } })
+      .sort({ 'chain.seq': 1 })
+      .limit(PAGE)
+      .toArray()
     for (const record of page) check.add(record as ChainedRecord)
     if (page.length < PAGE) break
   }
-  const outside = await catalog.run('count audit records', () =>
-    catalog.audit.countDocuments({ 'chain.seq': { $exists: false } }),
-  )
+  const outside = await catalog.audit.countDocuments({ 'chain.seq': { $exists: false } })
   return check.report(outside)
 }
 

@@ -52,9 +52,7 @@ const KEY_BYTES = 16
 
 /** The stored list. Rejects with `CatalogUnavailableError`. */
 export async function readStoredClients(catalog: Catalog): Promise<unknown> {
-  const found = await catalog.run('read the clients', () =>
-    catalog.config.findOne({ _id: CLIENTS_CATEGORY }),
-  )
+  const found = await catalog.config.findOne({ _id: CLIENTS_CATEGORY })
   return found?.value ?? []
 }
 

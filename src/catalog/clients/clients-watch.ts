@@ -28,13 +28,12 @@ export function watchClients(
   const categories = { _id: { $in: [CLIENTS_CATEGORY, SECURITY.category] } }
   let lastRevision: string | null = null
   const poll = async () => {
-    const revisions = await catalog.run('read the revision of clients', () =>
-      catalog.config.find(categories).project<{ _id: string; rev: number }>({ rev: 1 }).toArray(),
-    )
+    const revisions = await catalog.config
+      .find(categories)
+      .project<{ _id: string; rev: number }>({ rev: 1 })
+      .toArray()
     if (revisionOf(revisions) === lastRevision) return
-    const stored = await catalog.run('read the clients', () =>
-      catalog.config.find(categories).toArray(),
-    )
+    const stored = await catalog.config.find(categories).toArray()
     const storedValue = (category: string) => stored.find(({ _id }) => _id === category)?.value
     const clients = compileClients(storedValue(CLIENTS_CATEGORY) ?? [], sealer)
     for (const skipped of clients.skipped) log.error(skipped, 'a client is invalid, or cannot sign')

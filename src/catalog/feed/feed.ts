@@ -97,9 +97,7 @@ export function createCatalogFeed(options: FeedOptions): CatalogFeed {
 
 /** The number of the newest write of every collection; 0 if nothing was ever written. */
 async function readRevisionNumbers(catalog: Catalog): Promise<Record<ChargingCollection, number>> {
-  const head = await catalog.run('read revision numbers', () =>
-    catalog.transactions.findOne({ _id: 'head' }, { projection: { numbers: 1 } }),
-  )
+  const head = await catalog.transactions.findOne({ _id: 'head' }, { projection: { numbers: 1 } })
   const numbers = CHARGING_COLLECTIONS.map((name) => [name, head?.numbers[name] ?? 0])
   return Object.fromEntries(numbers) as Record<ChargingCollection, number>
 }

@@ -1,5 +1,6 @@
 /** Reads the changes of one collection since the last poll. */
-import { BSON, type Collection, type Document, type Filter, type ObjectId } from 'mongodb'
+import { BSON, type Document, type Filter, type ObjectId } from 'mongodb'
+import type { Collection } from '../collections.ts'
 import type { RawDocument } from '../compile/document.ts'
 import type { Catalog } from '../connection.ts'
 import type { ChargingCollection } from '../entities/entity-table.ts'
@@ -79,9 +80,11 @@ async function readPage(
   sort: Record<string, 1>,
 ): Promise<RawDocument[]> {
   const documents = catalog[collection] as unknown as Collection<Document>
-  const encoded = (await catalog.run(`read ${collection}`, () =>
-    documents.find(filter, { raw: true }).sort(sort).limit(PAGE_DOCUMENTS).toArray(),
-  )) as unknown as Uint8Array[]
+  const encoded = (await documents
+    .find(filter, { raw: true })
+    .sort(sort)
+    .limit(PAGE_DOCUMENTS)
+    .toArray()) as unknown as Uint8Array[]
   const pacer = createPacer()
   const page: RawDocument[] = []
   for (const bytes of encoded) {

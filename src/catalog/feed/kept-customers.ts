@@ -43,10 +43,8 @@ export async function keepCustomers(
   const writes: AnyBulkWriteOperation<CustomerDocument>[] = documents.map((replacement) => ({
     replaceOne: { filter: { _id: replacement._id }, replacement, upsert: true },
   }))
-  await catalog.run('keep customers', () => catalog.customers.bulkWrite(writes, { ordered: false }))
-  await catalog.run('remove kept customers', () =>
-    catalog.customers.deleteMany({ expires: { $lte: new Date(nowMs) } }),
-  )
+  await catalog.customers.bulkWrite(writes, { ordered: false })
+  await catalog.customers.deleteMany({ expires: { $lte: new Date(nowMs) } })
 }
 
 function keysOf(revisions: readonly Revision[]): string[] {
@@ -80,9 +78,9 @@ export async function keptCustomers(
   now: Date,
 ): Promise<(Revision | null)[]> {
   const keys = [...new Set(questions.map(({ key, value }) => `${key}:${value}`))]
-  const found = await catalog.run('find kept customers', () =>
-    catalog.customers.find({ keys: { $in: keys }, expires: { $gt: now } }).toArray(),
-  )
+  const found = await catalog.customers
+    .find({ keys: { $in: keys }, expires: { $gt: now } })
+    .toArray()
   return questions.map(({ key, value, atMs, limit }) => {
     if (limit !== 1) return null
     const inForce = found
@@ -101,5 +99,5 @@ export async function forgetCustomers(
 ): Promise<void> {
   const ofAccount = aid === 0 ? {} : { 'revisions.aid': aid }
   const filter = sid === 0 ? ofAccount : { _id: `subscriber:${sid}` }
-  await catalog.run('forget kept customers', () => catalog.customers.deleteMany(filter))
+  await catalog.customers.deleteMany(filter)
 }

@@ -31,14 +31,12 @@ async function spansOf(
   if (sids.length === 0) return spans
   const subscribers = catalog.subscribers as unknown as Collection<SubscriberDocument>
   const documents = await readInParts(sids, (parts, limit) =>
-    catalog.run('find revisions of subscribers', () =>
-      subscribers
-        .find({ sid: { $in: parts }, type: 'subscriber', deleted: { $ne: true } } as object)
-        .project<Span>({ _id: 0, sid: 1, plan: 1, from: 1, to: 1, plan_activation: 1 })
-        .sort({ from: 1 })
-        .limit(limit)
-        .toArray(),
-    ),
+    subscribers
+      .find({ sid: { $in: parts }, type: 'subscriber', deleted: { $ne: true } } as object)
+      .project<Span>({ _id: 0, sid: 1, plan: 1, from: 1, to: 1, plan_activation: 1 })
+      .sort({ from: 1 })
+      .limit(limit)
+      .toArray(),
   )
   for (const { sid, plan, from, to, plan_activation: start } of documents) {
     const planFromMs = Number(start ?? from)

@@ -187,13 +187,11 @@ async function accountsAt(
   const collection = catalog.subscribers as unknown as Collection<AccountDocument>
   const filter = { type: 'account', ...endsAfter(earliestOf(instants)) } as const
   const documents = await readInParts(aidsOf(instants), (aids, limit) =>
-    catalog.run('find account', () =>
-      collection
-        .find({ aid: { $in: [...aids] }, ...filter })
-        .sort({ from: 1, rev: 1 })
-        .limit(limit)
-        .toArray(),
-    ),
+    collection
+      .find({ aid: { $in: [...aids] }, ...filter })
+      .sort({ from: 1, rev: 1 })
+      .limit(limit)
+      .toArray(),
   )
   const byAid = groupedBy(documents, ({ aid }) => aid)
   return instants.map(({ aid, atMs }) => accountAt(byAid.get(aid) ?? [], atMs, options))
@@ -231,13 +229,11 @@ async function poolsAt(catalog: Catalog, instants: readonly AccountAt[]): Promis
   const read = readInParts(
     aids,
     (parts, limit) =>
-      catalog.run('find subscribers of account', () =>
-        collection
-          .find({ aid: { $in: [...parts] }, ...filter } as object)
-          .sort({ from: 1, rev: 1 })
-          .limit(limit)
-          .toArray(),
-      ),
+      collection
+        .find({ aid: { $in: [...parts] }, ...filter } as object)
+        .sort({ from: 1, rev: 1 })
+        .limit(limit)
+        .toArray(),
     POOL_MEMBERS_MAX + 1,
   )
   const lookups = instants.map(({ aid, atMs }) => ({ value: aid, atMs }))

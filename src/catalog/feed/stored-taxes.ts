@@ -20,9 +20,7 @@ export async function readTaxContext(
 ): Promise<TaxContext> {
   const [{ value }, documents] = await Promise.all([
     readCategory(catalog, 'taxation'),
-    catalog.read('read the taxes', (limits) =>
-      catalog.taxes.find({ deleted: { $ne: true } }, limits).toArray(),
-    ),
+    catalog.reads.taxes.find({ deleted: { $ne: true } }).toArray(),
   ])
   const { defaultTax, taxPriorities } = taxationOf(value, installed)
   const taxes = new Map<string, TaxRevision[]>()

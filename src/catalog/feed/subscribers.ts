@@ -131,13 +131,11 @@ async function revisionsOf(
   const atMs = earliestOf(group)
   const documents = await readInParts([...lookups.values()], (parts, limit) => {
     const filter = { [key]: BATCHED.has(key) ? { $in: parts } : only, ...revisionsFrom(atMs) }
-    return catalog.run('find subscriber', () =>
-      subscribersOf(catalog)
-        .find(filter as object)
-        .sort({ from: 1, rev: 1 })
-        .limit(limit)
-        .toArray(),
-    )
+    return subscribersOf(catalog)
+      .find(filter as object)
+      .sort({ from: 1, rev: 1 })
+      .limit(limit)
+      .toArray()
   })
   const byValue = new Map<string, SubscriberDocument[]>()
   if (BATCHED.has(key)) {
@@ -214,14 +212,12 @@ export async function startsAfter(
   const values = [...new Set(lookups.map(({ value }) => value))]
   const documents = await readInParts(values, (parts, limit) => {
     const later = { ...revisionsFrom(fromMs), from: { $gt: new Date(fromMs) } }
-    return catalog.run('find next revision of subscriber', () =>
-      subscribersOf(catalog)
-        .find({ [field]: { $in: parts }, ...later } as object)
-        .project<Start>({ _id: 0, sid: 1, aid: 1, from: 1 })
-        .sort({ from: 1 })
-        .limit(limit)
-        .toArray(),
-    )
+    return subscribersOf(catalog)
+      .find({ [field]: { $in: parts }, ...later } as object)
+      .project<Start>({ _id: 0, sid: 1, aid: 1, from: 1 })
+      .sort({ from: 1 })
+      .limit(limit)
+      .toArray()
   })
   const starts = new Map<number, number[]>()
   for (const document of documents) {
@@ -246,12 +242,10 @@ export async function identifiersOf(
 ): Promise<{ sid: number; query: SubscriberQuery }[]> {
   const holding = { ...revisionsFrom(atMs), from: { $lte: new Date(atMs) } }
   const documents = await readInParts(sids, (parts, limit) =>
-    catalog.run('find identifiers of subscribers', () =>
-      subscribersOf(catalog)
-        .find({ sid: { $in: parts }, ...holding } as object)
-        .limit(limit)
-        .toArray(),
-    ),
+    subscribersOf(catalog)
+      .find({ sid: { $in: parts }, ...holding } as object)
+      .limit(limit)
+      .toArray(),
   )
   return documents.flatMap((document) => {
     const { sid } = document

@@ -18,22 +18,18 @@ async function visitAccounts(catalog: Catalog, visit: CardVisit): Promise<void> 
   let after: unknown
   for (;;) {
     const filter = { ...named, ...(after !== undefined && { _id: { $gt: after } }) }
-    const page = await catalog.run('read the cards of accounts', () =>
-      catalog.subscribers
-        .find(filter as object, { projection: { aid: 1, payment_gateway: 1 } })
-        .sort({ _id: 1 })
-        .limit(PAGE_SIZE)
-        .toArray(),
-    )
+    const page = await catalog.subscribers
+      .find(filter as object, { projection: { aid: 1, payment_gateway: 1 } })
+      .sort({ _id: 1 })
+      .limit(PAGE_SIZE)
+      .toArray()
     for (const { _id, ...account } of page) {
       const { aid, payment_gateway: gateway } = account as Record<string, unknown>
       const replaced = mapGatewaySecrets(gateway, (text) => visit('card', `account ${aid}`, text))
       if (JSON.stringify(replaced) === JSON.stringify(gateway)) continue
-      await catalog.run('seal the card of an account', () =>
-        catalog.subscribers.updateOne(
-          { _id, payment_gateway: gateway } as object,
-          { $set: { payment_gateway: replaced } } as object,
-        ),
+      await catalog.subscribers.updateOne(
+        { _id, payment_gateway: gateway } as object,
+        { $set: { payment_gateway: replaced } } as object,
       )
     }
     if (page.length < PAGE_SIZE) return
@@ -42,14 +38,12 @@ async function visitAccounts(catalog: Catalog, visit: CardVisit): Promise<void> 
 }
 
 async function visitCharges(catalog: Catalog, visit: CardVisit): Promise<void> {
-  const open = await catalog.run('read open charges', () =>
-    catalog.gatewaycharges.find({ card: { $gt: '' } }, { projection: { card: 1 } }).toArray(),
-  )
+  const open = await catalog.gatewaycharges
+    .find({ card: { $gt: '' } }, { projection: { card: 1 } })
+    .toArray()
   for (const { _id, card } of open) {
     const next = visit('charge', _id, card)
     if (next === card) continue
-    await catalog.run('seal the card of a charge', () =>
-      catalog.gatewaycharges.updateOne({ _id, card }, { $set: { card: next } }),
-    )
+    await catalog.gatewaycharges.updateOne({ _id, card }, { $set: { card: next } })
   }
 }

@@ -168,7 +168,7 @@ function resealed(text: string, sealer: Sealer): string {
 type Factor = Awaited<ReturnType<typeof readFactors>>[number]
 
 function readFactors(catalog: Catalog) {
-  return catalog.run('read the second factors', () => catalog.secondfactors.find({}).toArray())
+  return catalog.secondfactors.find({}).toArray()
 }
 
 function textsOf({ secret, pending }: Factor): string[] {
@@ -181,11 +181,9 @@ async function resealFactor(catalog: Catalog, factor: Factor, sealer: Sealer): P
     const next = text === null ? null : resealed(text, sealer)
     if (next === null || next === text) continue
     // Only if it is unchanged: the user may be enrolling at the same time.
-    await catalog.run('seal a second factor', () =>
-      catalog.secondfactors.updateOne(
-        { _id: factor._id, [field]: text },
-        { $set: { [field]: next } },
-      ),
+    await catalog.secondfactors.updateOne(
+      { _id: factor._id, [field]: text },
+      { $set: { [field]: next } },
     )
   }
 }

@@ -3,9 +3,10 @@
  * written: they must exist in some revision. In stored documents, references that no longer exist
  * have no effect.
  */
-import type { Collection } from 'mongodb'
+
 import { type FieldIssue, throwIssues } from '../../domain/field-errors.ts'
 import type { Fields } from '../../domain/fields.ts'
+import type { Collection } from '../collections.ts'
 import type { RawDocument } from '../compile/document.ts'
 import type { Catalog } from '../connection.ts'
 import type { EntityCollection } from '../entities/entity-table.ts'
@@ -123,9 +124,9 @@ async function findExisting(
   const field = KEY_FIELD[collection]
   const documents = catalog[collection] as unknown as Collection<Fields>
   const filter = { [field]: { $in: [...new Set(names)] }, deleted: { $ne: true } }
-  const found = await catalog.run(`look for ${collection}`, () =>
-    documents.find(filter, { projection: { _id: 0, [field]: 1, rates: 1 } }).toArray(),
-  )
+  const found = await documents
+    .find(filter, { projection: { _id: 0, [field]: 1, rates: 1 } })
+    .toArray()
   return existingIn(collection, found)
 }
 

@@ -1,6 +1,6 @@
 /** Sequence of the numbers of accounts and subscribers. */
 import type { Catalog } from '../connection.ts'
-import { isDuplicate } from '../transactions/duplicate.ts'
+import { isInserted } from '../transactions/duplicate.ts'
 
 const ID = 'sequence:subscribers'
 
@@ -11,12 +11,10 @@ const ID = 'sequence:subscribers'
  */
 export async function takeNumbers(catalog: Catalog, count: number): Promise<number> {
   const increase = () =>
-    catalog.run('take numbers', () =>
-      catalog.counters.findOneAndUpdate(
-        { _id: ID },
-        { $inc: { seq: count } },
-        { returnDocument: 'after' },
-      ),
+    catalog.counters.findOneAndUpdate(
+      { _id: ID },
+      { $inc: { seq: count } },
+      { returnDocument: 'after' },
     )
   let counter = await increase()
   if (counter === null) {
@@ -29,18 +27,13 @@ export async function takeNumbers(catalog: Catalog, count: number): Promise<numb
 
 /** The number that `takeNumbers` would return as the one of this position, from 1; takes none. */
 export async function nextNumber(catalog: Catalog, position: number): Promise<number> {
-  const counter = await catalog.run('read the next number', () =>
-    catalog.counters.findOne({ _id: ID }),
-  )
+  const counter = await catalog.counters.findOne({ _id: ID })
   return (counter?.seq ?? (await highestNumber(catalog))) + position
 }
 
 /** Numbers up to this one, which another system has assigned, are not taken. */
 export async function raiseSequence(catalog: Catalog, number: number): Promise<void> {
-  const raise = () =>
-    catalog.run('raise the sequence', () =>
-      catalog.counters.updateOne({ _id: ID }, { $max: { seq: number } }),
-    )
+  const raise = () => catalog.counters.updateOne({ _id: ID }, { $max: { seq: number } })
   const { matchedCount } = await raise()
   if (matchedCount > 0) return
   await begin(catalog)
@@ -49,13 +42,7 @@ export async function raiseSequence(catalog: Catalog, number: number): Promise<v
 
 async function begin(catalog: Catalog): Promise<void> {
   const seq = await highestNumber(catalog)
-  await catalog.run('create a sequence', async () => {
-    try {
-      await catalog.counters.insertOne({ _id: ID, seq })
-    } catch (error) {
-      if (!isDuplicate(error)) throw error
-    }
-  })
+  await isInserted(catalog.counters.insertOne({ _id: ID, seq }))
 }
 
 async function highestNumber(catalog: Catalog): Promise<number> {
@@ -63,13 +50,11 @@ async function highestNumber(catalog: Catalog): Promise<number> {
 }
 
 async function highest(catalog: Catalog, field: 'aid' | 'sid'): Promise<number> {
-  const [found] = await catalog.run('find the highest number', () =>
-    catalog.subscribers
-      .find({}, { projection: { _id: 0, [field]: 1 } })
-      .sort({ [field]: -1 })
-      .limit(1)
-      .toArray(),
-  )
+  const [found] = await catalog.subscribers
+    .find({}, { projection: { _id: 0, [field]: 1 } })
+    .sort({ [field]: -1 })
+    .limit(1)
+    .toArray()
   const value = (found as Readonly<Record<string, unknown>> | undefined)?.[field]
   return typeof value === 'number' ? value : 0
 }

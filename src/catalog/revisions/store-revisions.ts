@@ -1,5 +1,6 @@
 /** Writes revisions within a transaction, with the numbers by which feeds notice them. */
-import { type ClientSession, type Collection, type Document, MongoBulkWriteError } from 'mongodb'
+import { type ClientSession, type Document, MongoBulkWriteError } from 'mongodb'
+import type { Collection } from '../collections.ts'
 import type { RawDocument } from '../compile/document.ts'
 import type { Catalog } from '../connection.ts'
 import type { EntityCollection } from '../entities/entity-table.ts'
@@ -29,9 +30,7 @@ export async function writeRevisions(
     return { mode, document: { ...document, rev: first + index } }
   })
   const documents = catalog[collection] as unknown as Collection<Document>
-  const replaced = await mapDuplicateErrors(collection, () =>
-    catalog.run(`write into ${collection}`, () => write(documents, session, numbered)),
-  )
+  const replaced = await mapDuplicateErrors(collection, () => write(documents, session, numbered))
   if (replaced !== numbered.filter(({ mode }) => mode === 'replace').length) {
     throw new EntityConflictError(`${collection}: a revision to replace does not exist any more`)
   }

@@ -5,7 +5,7 @@
  */
 import { createHash, createHmac, randomBytes } from 'node:crypto'
 import type { Catalog } from '../connection.ts'
-import { isDuplicate } from '../transactions/duplicate.ts'
+import { isInserted } from '../transactions/duplicate.ts'
 import { type Sealer, sealedWith } from './sealing.ts'
 import { type SecretSettings, sealerOf } from './secret-keys.ts'
 
@@ -31,7 +31,7 @@ const KEY_BYTES = 32
 const known = new WeakMap<object, CardSecrets>()
 
 export function cardSecretsOf(
-  catalog: Pick<Catalog, 'run' | 'installation'>,
+  catalog: Pick<Catalog, 'installation'>,
   config: SecretSettings,
 ): CardSecrets {
   const found = known.get(catalog)
@@ -56,22 +56,13 @@ export function hashOf(secret: string): string {
 }
 
 /** The first use creates it; of several processes, one succeeds. */
-async function readKey(
-  catalog: Pick<Catalog, 'run' | 'installation'>,
-  sealer: Sealer,
-): Promise<string> {
+async function readKey(catalog: Pick<Catalog, 'installation'>, sealer: Sealer): Promise<string> {
   for (;;) {
     const stored = await readSealed(catalog)
     if (stored !== null) return opened(stored, sealer)
     const key = randomBytes(KEY_BYTES).toString('base64url')
     const sealed = sealer.seal(key)
-    await catalog.run('store the key of cards', async () => {
-      try {
-        await catalog.installation.insertOne({ _id: ID, key: sealed })
-      } catch (error) {
-        if (!isDuplicate(error)) throw error
-      }
-    })
+    await isInserted(catalog.installation.insertOne({ _id: ID, key: sealed }))
   }
 }
 
@@ -84,10 +75,8 @@ function opened(sealed: string, sealer: Sealer): string {
   )
 }
 
-async function readSealed(catalog: Pick<Catalog, 'run' | 'installation'>): Promise<string | null> {
-  const found = await catalog.run('read the key of cards', () =>
-    catalog.installation.findOne({ _id: ID }),
-  )
+async function readSealed(catalog: Pick<Catalog, 'installation'>): Promise<string | null> {
+  const found = await catalog.installation.findOne({ _id: ID })
   return found?.key ?? null
 }
 
@@ -99,7 +88,5 @@ export async function visitCardKey(
   const sealed = await readSealed(catalog)
   const next = sealed === null ? null : visit('cards', 'secrets of prepaid cards', sealed)
   if (next === null || next === sealed) return
-  await catalog.run('seal the key of cards', () =>
-    catalog.installation.updateOne({ _id: ID, key: sealed as string }, { $set: { key: next } }),
-  )
+  await catalog.installation.updateOne({ _id: ID, key: sealed as string }, { $set: { key: next } })
 }

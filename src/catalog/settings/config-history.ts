@@ -22,20 +22,14 @@ export async function archiveVersion(
   const version = { category, rev, value, changed, changed_by, actor }
   // A document that was restored by hand may have a number that is archived already.
   const options = { upsert: true, session }
-  await catalog.run(`keep a version of ${category}`, () =>
-    catalog.confighistory.replaceOne({ _id: `${category} ${rev}` }, version, options),
-  )
+  await catalog.confighistory.replaceOne({ _id: `${category} ${rev}` }, version, options)
   // Read without the session: the version above is not among them.
-  const [oldest] = await catalog.run(`find old versions of ${category}`, () =>
-    catalog.confighistory
-      .find({ category }, { sort: { rev: -1 }, skip: VERSIONS_MAX - 2, limit: 1 })
-      .project<{ rev: number }>({ rev: 1 })
-      .toArray(),
-  )
+  const [oldest] = await catalog.confighistory
+    .find({ category }, { sort: { rev: -1 }, skip: VERSIONS_MAX - 2, limit: 1 })
+    .project<{ rev: number }>({ rev: 1 })
+    .toArray()
   if (oldest === undefined) return
-  await catalog.run(`drop old versions of ${category}`, () =>
-    catalog.confighistory.deleteMany({ category, rev: { $lt: oldest.rev } }, { session }),
-  )
+  await catalog.confighistory.deleteMany({ category, rev: { $lt: oldest.rev } }, { session })
 }
 
 /**
@@ -47,16 +41,14 @@ export async function readConfigVersions(
   category: string,
 ): Promise<ConfigVersion[]> {
   const projection = { value: 0 }
-  const [now, former] = await catalog.run(`read the versions of ${category}`, () =>
-    Promise.all([
-      catalog.config.findOne({ _id: category }, { projection }),
-      catalog.confighistory
-        .find({ category }, { projection })
-        .sort({ rev: -1 })
-        .limit(VERSIONS_MAX)
-        .toArray(),
-    ]),
-  )
+  const [now, former] = await Promise.all([
+    catalog.config.findOne({ _id: category }, { projection }),
+    catalog.confighistory
+      .find({ category }, { projection })
+      .sort({ rev: -1 })
+      .limit(VERSIONS_MAX)
+      .toArray(),
+  ])
   const others = former.filter(({ rev }) => rev !== now?.rev)
   return [...(now === null ? [] : [now]), ...others].map((version) => {
     const { rev, changed, changed_by, actor = null } = version
@@ -72,12 +64,10 @@ export async function readConfigVersion(
   category: string,
   rev: number,
 ): Promise<{ value: unknown } | undefined> {
-  const [now, former] = await catalog.run(`read a version of ${category}`, () =>
-    Promise.all([
-      catalog.config.findOne({ _id: category, rev }),
-      catalog.confighistory.findOne({ category, rev }),
-    ]),
-  )
+  const [now, former] = await Promise.all([
+    catalog.config.findOne({ _id: category, rev }),
+    catalog.confighistory.findOne({ category, rev }),
+  ])
   const found = now ?? former
   return found === null ? undefined : { value: found.value }
 }

@@ -39,9 +39,7 @@ export function createCurrentSettings(
     const nowMs = clock.nowMs()
     if (found !== undefined && Math.abs(nowMs - found.readMs) < pollMs) return found
     try {
-      const stored = await catalog.run(`read ${category}`, () =>
-        catalog.config.findOne({ _id: category }),
-      )
+      const stored = await catalog.config.findOne({ _id: category })
       const fresh = { value: stored?.value, readMs: nowMs, parsed: new Map() }
       cache.set(category, fresh)
       return fresh

@@ -111,9 +111,7 @@ export async function readStoredConfig(catalog: Catalog): Promise<StoredConfig> 
 export async function readConfigDocuments(
   catalog: Catalog,
 ): Promise<{ config: StoredConfig; revision: string }> {
-  const documents = await catalog.run('read the stored configuration', () =>
-    catalog.config.find({ _id: { $in: [...CONFIG_CATEGORIES] } }).toArray(),
-  )
+  const documents = await catalog.config.find({ _id: { $in: [...CONFIG_CATEGORIES] } }).toArray()
   const stored = (category: ConfigCategory) =>
     documents.find(({ _id }) => _id === category)?.value ?? emptyValueOf(category)
   const config = {
@@ -128,9 +126,7 @@ export async function readConfigDocuments(
 
 /** Rejects with `CatalogUnavailableError`. */
 export async function readFieldSettings(catalog: Catalog): Promise<FieldSettings> {
-  const documents = await catalog.run('read the configured fields', () =>
-    catalog.config.find({ _id: { $in: [...FIELD_CATEGORIES] } }).toArray(),
-  )
+  const documents = await catalog.config.find({ _id: { $in: [...FIELD_CATEGORIES] } }).toArray()
   const settings = FIELD_CATEGORIES.map((category) => {
     const stored = documents.find(({ _id }) => _id === category)
     return [category, stored?.value ?? emptyValueOf(category)] as const
@@ -140,12 +136,10 @@ export async function readFieldSettings(catalog: Catalog): Promise<FieldSettings
 
 /** The same `revision` as that of `readConfigDocuments`, without reading the values. */
 export async function readConfigRevision(catalog: Catalog): Promise<string> {
-  const documents = await catalog.run('read the revision of the stored configuration', () =>
-    catalog.config
-      .find({ _id: { $in: [...CONFIG_CATEGORIES] } })
-      .project<Pick<ConfigDocument, '_id' | 'rev'>>({ rev: 1 })
-      .toArray(),
-  )
+  const documents = await catalog.config
+    .find({ _id: { $in: [...CONFIG_CATEGORIES] } })
+    .project<Pick<ConfigDocument, '_id' | 'rev'>>({ rev: 1 })
+    .toArray()
   return revisionOf(documents)
 }
 
@@ -183,9 +177,7 @@ function readCategories(
   all: readonly StoredCategory[],
 ): Promise<ConfigDocument[]> {
   const names = [...new Set(all)]
-  return catalog.run(`read ${names.join(', ')}`, () =>
-    catalog.config.find({ _id: { $in: names } }).toArray(),
-  )
+  return catalog.config.find({ _id: { $in: names } }).toArray()
 }
 
 /** As `changeStoredConfig`, and returns the value as written. */
@@ -211,9 +203,7 @@ export async function changeStoredConfig<Value>(
   by: ConfigChange,
 ): Promise<ConfigChangeResult<Value>> {
   const write = async (session: ClientSession) => {
-    const found = await catalog.run(`read ${category}`, () =>
-      catalog.config.findOne({ _id: category }),
-    )
+    const found = await catalog.config.findOne({ _id: category })
     const former = found?.value ?? emptyValueOf(category)
     const value = change(former, found?.rev ?? 0)
     if (found !== null) {
@@ -222,9 +212,7 @@ export async function changeStoredConfig<Value>(
     const rev = takeRevs(session, 'config')
     const who = { changed_by: by.by, ...(by.actor && { actor: by.actor }) }
     const document = { _id: category, rev, value, changed: new Date(by.nowMs), ...who }
-    await catalog.run(`write ${category}`, () =>
-      catalog.config.replaceOne({ _id: category }, document, { session, upsert: true }),
-    )
+    await catalog.config.replaceOne({ _id: category }, document, { session, upsert: true })
     if (by.audit !== undefined) {
       appendAudit(session, by.audit.actor, by.nowMs, by.audit.entry(former, value))
     }

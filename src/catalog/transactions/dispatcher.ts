@@ -9,7 +9,6 @@ import type { Collections } from '../collections.ts'
 import { CatalogUnavailableError, EntityConflictError } from '../errors.ts'
 import type { OutboxDocument } from '../records/outbox-document.ts'
 import { LEASE_MS } from './outbox.ts'
-import type { Run } from './pending-writes.ts'
 
 /**
  * Executes an entry. May be called again with the same payload, also concurrently after a long
@@ -47,16 +46,14 @@ type Log = Pick<Logger, 'info' | 'warn' | 'error'>
 
 export class OutboxDispatcher {
   readonly #collections: Collections
-  readonly #run: Run
   readonly #handlers = new Map<string, OutboxHandler>()
   #log: Log | null = null
   /** Executed entries that are not deleted yet. */
   #done: ObjectId[] = []
   #timer: NodeJS.Timeout | undefined
 
-  constructor(collections: Collections, run: Run) {
+  constructor(collections: Collections) {
     this.#collections = collections
-    this.#run = run
   }
 
   /** Handlers by kind, in addition to those registered before. */
@@ -117,9 +114,7 @@ export class OutboxDispatcher {
   async complete({ _id, subject }: OutboxDocument): Promise<void> {
     const giveUpMs = monotonicMs() + WAIT_MS
     for (let pauseMs = PAUSE_MS; ; pauseMs = Math.min(2 * pauseMs, PAUSE_MS_MAX)) {
-      const entry = await this.#run('find an outbox entry', () =>
-        this.#collections.outbox.findOne({ _id }),
-      )
+      const entry = await this.#collections.outbox.findOne({ _id })
       if (entry === null) return
       const leftMs = giveUpMs - monotonicMs()
       if (leftMs <= 0) throw new EntityConflictError(`${subject} is being changed by others`)
@@ -147,9 +142,11 @@ export class OutboxDispatcher {
    * are left to the next time.
    */
   async #recover(isSlow: boolean, signal?: AbortSignal): Promise<number> {
-    const found = await this.#run('find outbox entries', () =>
-      this.#collections.outbox.find({ isSlow }).sort({ number: 1 }).limit(PASS_MAX).toArray(),
-    )
+    const found = await this.#collections.outbox
+      .find({ isSlow })
+      .sort({ number: 1 })
+      .limit(PASS_MAX)
+      .toArray()
     const left = found.filter((entry) => this.handles(entry.kind) && isClaimable(entry))
     let executed = 0
     let outage: unknown = null
@@ -193,11 +190,9 @@ export class OutboxDispatcher {
 
   /** Those of a version that did not distinguish slow entries. */
   async #completeOldEntries(): Promise<void> {
-    await this.#run('complete old outbox entries', () =>
-      this.#collections.outbox.updateMany({ isSlow: { $exists: false } } as object, {
-        $set: { isSlow: false },
-      }),
-    )
+    await this.#collections.outbox.updateMany({ isSlow: { $exists: false } } as object, {
+      $set: { isSlow: false },
+    })
   }
 
   /** Returns a function that ends the repetition. */
@@ -232,9 +227,9 @@ export class OutboxDispatcher {
     const holder = processIdentity()
     const timer = setInterval(() => {
       const expires = new Date(systemClock.nowMs() + LEASE_MS)
-      void this.#run('renew an outbox entry', () =>
-        this.#collections.outbox.updateOne({ _id, holder }, { $set: { expires } }),
-      ).catch(() => undefined)
+      void this.#collections.outbox
+        .updateOne({ _id, holder }, { $set: { expires } })
+        .catch(() => undefined)
     }, LEASE_MS / 3)
     try {
       return await act()
@@ -249,8 +244,9 @@ export class OutboxDispatcher {
       holder: processIdentity(),
       expires: new Date(systemClock.nowMs() + LEASE_MS),
     }
-    const { matchedCount } = await this.#run('claim an outbox entry', () =>
-      this.#collections.outbox.updateOne({ _id, expires }, { $set: claim }),
+    const { matchedCount } = await this.#collections.outbox.updateOne(
+      { _id, expires },
+      { $set: claim },
     )
     return matchedCount === 1 ? { ...entry, ...claim } : null
   }
@@ -263,9 +259,7 @@ export class OutboxDispatcher {
     const { _id, kind, payload, subject } = entry
     const handler = this.#handlers.get(kind) as OutboxHandler
     const save = async (next: unknown) => {
-      await this.#run('save an outbox entry', () =>
-        this.#collections.outbox.updateOne({ _id }, { $set: { payload: next } }),
-      )
+      await this.#collections.outbox.updateOne({ _id }, { $set: { payload: next } })
     }
     try {
       await this.#waitForEarlier(entry, waitMs)
@@ -293,12 +287,9 @@ export class OutboxDispatcher {
     if (subject === null) return
     const giveUpMs = monotonicMs() + waitMs
     for (let pauseMs = PAUSE_MS; ; pauseMs = Math.min(2 * pauseMs, PAUSE_MS_MAX)) {
-      const earlier = await this.#run('find outbox entries', () =>
-        this.#collections.outbox
-          .find({ subject, number: { $lt: number }, failures: 0 })
-          .sort({ number: 1 })
-          .limit(1)
-          .next(),
+      const earlier = await this.#collections.outbox.findOne(
+        { subject, number: { $lt: number }, failures: 0 },
+        { sort: { number: 1 } },
       )
       if (earlier === null) return
       const claimed =
@@ -319,9 +310,7 @@ export class OutboxDispatcher {
       ...(hasFailed && { failures: failures + 1, error: `${kind}: ${messageOf(failure)}` }),
     }
     // If this fails, the entry can be claimed when its lease has expired.
-    await this.#run('release an outbox entry', () =>
-      this.#collections.outbox.updateOne({ _id }, { $set: change }),
-    ).catch(() => undefined)
+    await this.#collections.outbox.updateOne({ _id }, { $set: change }).catch(() => undefined)
   }
 
   /**
@@ -343,9 +332,7 @@ export class OutboxDispatcher {
   }
 
   async #delete(ids: readonly ObjectId[]): Promise<void> {
-    await this.#run('remove outbox entries', () =>
-      this.#collections.outbox.deleteMany({ _id: { $in: [...ids] } }),
-    )
+    await this.#collections.outbox.deleteMany({ _id: { $in: [...ids] } })
   }
 }
 

@@ -9,7 +9,6 @@ import { systemClock } from '../../runtime/clock.ts'
 import { processIdentity } from '../../runtime/process-identity.ts'
 import type { Collections } from '../collections.ts'
 import type { OutboxDocument } from '../records/outbox-document.ts'
-import type { Run } from './pending-writes.ts'
 import { stateOf } from './state.ts'
 
 /** After this time another process may execute an entry; both may do it then. */
@@ -56,9 +55,9 @@ export function enqueueOutbox(session: ClientSession, entry: OutboxEntry): Outbo
 
 /** Removes an entry within a transaction that completes its work. */
 export async function settleOutbox(
-  catalog: Pick<Collections, 'outbox'> & { run: Run },
+  catalog: Pick<Collections, 'outbox'>,
   session: ClientSession,
   { _id }: OutboxDocument,
 ): Promise<void> {
-  await catalog.run('remove an outbox entry', () => catalog.outbox.deleteOne({ _id }, { session }))
+  await catalog.outbox.deleteOne({ _id }, { session })
 }

@@ -2,11 +2,8 @@
  * Writes that a transaction sends before its commit, few commands for many operations: one per
  * collection for new documents, and one for changed ones.
  */
-import type { ClientSession, Collection, Document, Filter, UpdateFilter } from 'mongodb'
-import type { Collections } from '../collections.ts'
-
-/** One operation on MongoDB, with the time limit and the errors of `Catalog.run`. */
-export type Run = <T>(what: string, operation: () => Promise<T>) => Promise<T>
+import type { ClientSession, Document, Filter, UpdateFilter } from 'mongodb'
+import type { Collection, Collections } from '../collections.ts'
 
 type Name = keyof Collections
 
@@ -72,23 +69,23 @@ export class PendingWrites {
   }
 
   /** Sends the writes; of several updates without a match the error is a general one. */
-  async send(collections: Collections, run: Run, session: ClientSession): Promise<void> {
+  async send(collections: Collections, session: ClientSession): Promise<void> {
     for (const [name, writes] of this.#byCollection) {
       const collection = collections[name] as unknown as Collection
       const all = [...writes.put.values()]
       const added = [...writes.added, ...documentsOf(all, true)]
       if (added.length > 0) {
-        await run(`write ${name}`, () => collection.insertMany(added, { session }))
+        await collection.insertMany(added, { session })
       }
       const replaced = documentsOf(all, false).map((document) => {
         const { _id, ...replacement } = document
         return { replaceOne: { filter: { _id } as Filter<Document>, replacement } }
       })
       if (replaced.length > 0) {
-        await run(`write ${name}`, () => collection.bulkWrite(replaced, { session }))
+        await collection.bulkWrite(replaced, { session })
       }
-      await sendUpdates(writes.updates, name, collection, run, session)
-      await sendStamped([...writes.stamped.values()], name, collection, run, session)
+      await sendUpdates(writes.updates, name, collection, session)
+      await sendStamped([...writes.stamped.values()], collection, session)
     }
   }
 
@@ -112,7 +109,6 @@ async function sendUpdates(
   updates: readonly Update[],
   name: string,
   collection: Collection,
-  run: Run,
   session: ClientSession,
 ): Promise<void> {
   const [first] = updates
@@ -123,18 +119,14 @@ async function sendUpdates(
       update: change as UpdateFilter<Document>,
     },
   }))
-  const { matchedCount } = await run(`write ${name}`, () =>
-    collection.bulkWrite(operations, { session }),
-  )
+  const { matchedCount } = await collection.bulkWrite(operations, { session })
   if (matchedCount === updates.length) return
   throw updates.length === 1 ? first.unmatched() : new RangeError(`${name}: an update has no match`)
 }
 
 async function sendStamped(
   documents: readonly StampedDocument[],
-  name: string,
   collection: Collection,
-  run: Run,
   session: ClientSession,
 ): Promise<void> {
   if (documents.length === 0) return
@@ -142,5 +134,5 @@ async function sendStamped(
     const { stamp } = document
     return { updateOne: { filter: { stamp }, update: { $setOnInsert: document }, upsert: true } }
   })
-  await run(`write ${name}`, () => collection.bulkWrite(operations, { session }))
+  await collection.bulkWrite(operations, { session })
 }

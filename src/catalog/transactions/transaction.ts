@@ -8,7 +8,6 @@ import type { HeadDocument } from '../records/head-document.ts'
 import { linkRecords } from './audit-chain.ts'
 import type { OutboxDispatcher } from './dispatcher.ts'
 import { readHead } from './head.ts'
-import type { Run } from './pending-writes.ts'
 import { PendingWrites } from './pending-writes.ts'
 import { beginState, type TransactionState } from './state.ts'
 import { Turns } from './turns.ts'
@@ -23,7 +22,6 @@ const CONFLICTS_BEFORE_PRECEDENCE = 2
 
 export interface TransactionParts {
   collections: Collections
-  run: Run
   withSession<T>(act: (session: ClientSession) => Promise<T>): Promise<T>
   dispatcher: OutboxDispatcher
   /** Limit of a commit. */
@@ -79,7 +77,7 @@ function commit<T>(
       clearTimeout(timer)
       if (conflicts > 0 && monotonicMs() >= giveUpMs) throw lostToOthers(what)
       try {
-        const found = own.head ?? (await readHead(parts.collections, parts.run))
+        const found = own.head ?? (await readHead(parts.collections))
         own.head = null
         const isAlone = found.version === own.version
         const takesPrecedence = conflicts >= CONFLICTS_BEFORE_PRECEDENCE
@@ -116,7 +114,7 @@ function finalError(error: unknown, what: string): unknown {
 }
 
 async function begin(
-  { collections, run, dispatcher }: TransactionParts,
+  { collections, dispatcher }: TransactionParts,
   session: ClientSession,
   found: HeadDocument,
   takesPrecedence: boolean,
@@ -135,7 +133,7 @@ async function begin(
   beginState(session, state)
   if (takesPrecedence) {
     const { version } = found
-    await writeHead(collections, run, session, { ...found, version: version + 1 }, version)
+    await writeHead(collections, session, { ...found, version: version + 1 }, version)
     state.head.version += 1
   }
   return state
@@ -157,42 +155,41 @@ async function perform<T>(
     if (isTransient(error) || error instanceof CatalogUnavailableError || state.hasPrecedence) {
       throw error
     }
-    const now = await readHead(parts.collections, parts.run)
+    const now = await readHead(parts.collections)
     throw now.version === version ? error : conflict()
   }
 }
 
 /** The writes that all transactions have in common; the head last, because others wait for it. */
 async function finish(
-  { collections, run }: TransactionParts,
+  { collections }: TransactionParts,
   session: ClientSession,
   { head, audit, entries, writes }: TransactionState,
 ): Promise<void> {
-  await writes.send(collections, run, session)
+  await writes.send(collections, session)
   if (entries.length > 0) {
-    await run('write outbox entries', () =>
-      collections.outbox.insertMany([...entries], { session }),
-    )
+    await collections.outbox.insertMany([...entries], { session })
   }
   if (audit.length > 0) {
     const records = linkRecords(audit, head.audit)
-    await run('write audit records', () => collections.audit.insertMany(records, { session }))
+    await collections.audit.insertMany(records, { session })
     const { seq, hash } = records.at(-1)?.chain ?? head.audit
     head.audit = { seq, hash }
   }
   const { version } = head
-  await writeHead(collections, run, session, { ...head, version: version + 1 }, version)
+  await writeHead(collections, session, { ...head, version: version + 1 }, version)
 }
 
 async function writeHead(
   collections: Collections,
-  run: Run,
   session: ClientSession,
   head: HeadDocument,
   expected: number,
 ): Promise<void> {
-  const { matchedCount } = await run('write the head', () =>
-    collections.transactions.replaceOne({ _id: 'head', version: expected }, head, { session }),
+  const { matchedCount } = await collections.transactions.replaceOne(
+    { _id: 'head', version: expected },
+    head,
+    { session },
   )
   if (matchedCount !== 1) throw conflict()
 }

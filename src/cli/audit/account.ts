@@ -142,13 +142,11 @@ class Attempt {
     if (!(await recording.waitUntilRecorded(this.#aid))) this.#isRecorded = false
     if (!this.#isRecorded) return
     const filter = { aid: this.#aid, sid: owner.sid }
-    const projected = await catalog.run('read balances', () =>
-      catalog.balances.find(filter).toArray(),
-    )
+    const projected = await catalog.balances.find(filter).toArray()
     const shared = owner.sid === 0 ? sums : this.#sharedSums
     const carried = await this.#carriedOf(filter)
     if (carried !== null) addCarried(carried, sums, shared)
-    for await (const line of catalog.lines.find(filter)) {
+    for await (const line of catalog.unguarded.lines.find(filter)) {
       addLine(openLines.newest(line), sums, shared)
     }
     this.#lines += sums.lines
@@ -160,9 +158,7 @@ class Attempt {
 
   #carriedOf(owner: { aid: number; sid: number }) {
     const { catalog } = this.#stores
-    return catalog.run('read carried sums', () =>
-      catalog.carried.findOne({ _id: carriedId(owner) }),
-    )
+    return catalog.carried.findOne({ _id: carriedId(owner) })
   }
 
   /** States and sessions; each owner is read together with its sessions in one step. */

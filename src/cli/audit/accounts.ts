@@ -33,7 +33,7 @@ export async function* findAccounts(
   for (let pass = 0; pass < passes; pass += 1) {
     const isOurs = (partition: number) => partition % passes === pass
     const accounts = await scan(ledger, isOurs)
-    const recorded = catalog.balances.find({}, { projection: { aid: 1, sid: 1 } })
+    const recorded = catalog.unguarded.balances.find({}, { projection: { aid: 1, sid: 1 } })
     for await (const { aid, sid } of recorded) {
       if (isOurs(ledger.keys.partitionOf(aid))) addSubscriber(accounts, aid, sid)
     }

@@ -30,9 +30,7 @@ async function auditSeries(
   before: number,
   report: NumbersReport,
 ): Promise<void> {
-  const counter = await catalog.run('read a counter', () =>
-    catalog.counters.findOne({ _id: `invoices/${series}` }),
-  )
+  const counter = await catalog.counters.findOne({ _id: `invoices/${series}` })
   const last = before + (counter?.seq ?? 0)
   report.given += last - before
   let expected = before + 1
@@ -68,16 +66,14 @@ const PAGE_SIZE = 10_000
 /** Numbers above `after`, ascending; both kinds up to the same number. */
 async function readPage(catalog: Catalog, after: number, last: number): Promise<Given[]> {
   const within = { $gt: after, $lte: last }
-  const [invoices, voids] = await catalog.run('read numbers of invoices', () =>
-    Promise.all([
-      catalog.billrun
-        .find({ invoice_id: within }, { projection: { _id: 0, invoice_id: 1 } })
-        .sort({ invoice_id: 1 })
-        .limit(PAGE_SIZE)
-        .toArray(),
-      catalog.voidinvoices.find({ _id: within }).sort({ _id: 1 }).limit(PAGE_SIZE).toArray(),
-    ]),
-  )
+  const [invoices, voids] = await Promise.all([
+    catalog.billrun
+      .find({ invoice_id: within }, { projection: { _id: 0, invoice_id: 1 } })
+      .sort({ invoice_id: 1 })
+      .limit(PAGE_SIZE)
+      .toArray(),
+    catalog.voidinvoices.find({ _id: within }).sort({ _id: 1 }).limit(PAGE_SIZE).toArray(),
+  ])
   const found: Given[] = [
     ...invoices.map(({ invoice_id: number = 0 }) => ({ number, isVoid: null })),
     ...voids.map((each) => ({ number: each._id, isVoid: each })),

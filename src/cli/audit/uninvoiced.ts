@@ -63,23 +63,19 @@ async function findMarked(
 ): Promise<void> {
   const isOutside = (await lookup.accounts([], 0)) !== null
   for (let after = -1; ; ) {
-    const found = await catalog.read('find late lines', (limits) =>
-      catalog.lines
-        .aggregate<{ _id: number; count: number; cycle: string }>(
-          [
-            { $match: { aid: { $gt: after }, ...IS_UNINVOICED } },
-            { $group: { _id: '$aid', count: { $sum: 1 }, cycle: { $min: '$billrun' } } },
-            { $sort: { _id: 1 } },
-            { $limit: PAGE_SIZE },
-          ],
-          limits,
-        )
-        .toArray(),
-    )
+    const found = await catalog.reads.lines
+      .aggregate<{ _id: number; count: number; cycle: string }>([
+        { $match: { aid: { $gt: after }, ...IS_UNINVOICED } },
+        { $group: { _id: '$aid', count: { $sum: 1 }, cycle: { $min: '$billrun' } } },
+        { $sort: { _id: 1 } },
+        { $limit: PAGE_SIZE },
+      ])
+      .toArray()
     const aids = found.map(({ _id }) => _id)
-    const known = await catalog.run('find accounts', () =>
-      catalog.subscribers.distinct('aid', { aid: { $in: aids }, deleted: { $ne: true } } as never),
-    )
+    const known = await catalog.subscribers.distinct('aid', {
+      aid: { $in: aids },
+      deleted: { $ne: true },
+    } as never)
     for (const { _id: aid, count, cycle } of found) {
       if (isOutside || (known as number[]).includes(aid)) report.waiting += count
       else add(report, 'lost', { aid, cycle, reason: NO_ACCOUNT })
@@ -97,13 +93,11 @@ async function confirmedKeys(catalog: Catalog): Promise<string[]> {
   const keys: string[] = []
   for (let before = '999999'; keys.length < CYCLES; ) {
     const filter = { billrun_key: { $regex: /^\d{6}$/, $lt: before }, billed: { $in: [1, 2] } }
-    const [found] = await catalog.read('find the last confirmed cycle', (limits) =>
-      catalog.billrun
-        .find(filter, { ...limits, projection: { billrun_key: 1 } })
-        .sort({ billrun_key: -1 })
-        .limit(1)
-        .toArray(),
-    )
+    const [found] = await catalog.reads.billrun
+      .find(filter, { projection: { billrun_key: 1 } })
+      .sort({ billrun_key: -1 })
+      .limit(1)
+      .toArray()
     if (found === undefined) break
     keys.push(found.billrun_key)
     before = found.billrun_key
@@ -125,9 +119,11 @@ async function compareInvoices(
 ): Promise<void> {
   for (let after = -1; ; ) {
     const filter = { aid: { $gt: after }, billrun_key: key, billed: { $in: [1, 2] } }
-    const invoices = (await catalog.read('read confirmed invoices', (limits) =>
-      catalog.billrun.find(filter, limits).sort({ aid: 1 }).limit(PAGE_SIZE).toArray(),
-    )) as BillrunDocument[]
+    const invoices = (await catalog.reads.billrun
+      .find(filter)
+      .sort({ aid: 1 })
+      .limit(PAGE_SIZE)
+      .toArray()) as BillrunDocument[]
     for (const invoice of invoices) {
       const { aid } = invoice
       const amount = await unread.orName(`invoice of account ${aid} for ${key}`, () =>
@@ -158,14 +154,13 @@ async function amountBeyond(
 }
 
 async function findSkipped(catalog: Catalog, key: string, report: UninvoicedReport): Promise<void> {
-  const skipped = await catalog.run('find accounts without invoice', () =>
-    catalog.cycleparked.find({ key, state: 'skipped' }).sort({ aid: 1 }).toArray(),
-  )
+  const skipped = await catalog.cycleparked
+    .find({ key, state: 'skipped' })
+    .sort({ aid: 1 })
+    .toArray()
   for (const { aid } of skipped) {
     const filter = { aid, billrun: key, source: { $ne: 'billrun' }, aprice: { $ne: 0 } }
-    const found = await catalog.run('find a line', () =>
-      catalog.lines.findOne(filter as never, { projection: { _id: 1 } }),
-    )
+    const found = await catalog.lines.findOne(filter as never, { projection: { _id: 1 } })
     if (found !== null) add(report, 'skipped', { aid, cycle: key, reason: SKIPPED })
   }
 }

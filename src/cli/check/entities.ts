@@ -1,5 +1,5 @@
 /** Finds stored entities that charging cannot use, and references to missing entities. */
-import type { Collection } from '../../catalog/collections.ts'
+import type { CollectionReads } from '../../catalog/collections.ts'
 import type { RawDocument } from '../../catalog/compile/document.ts'
 import type { Catalog } from '../../catalog/connection.ts'
 import {
@@ -122,17 +122,15 @@ async function* documentsIn(
   collection: EntityCollection,
   projection: Record<string, 1> = {},
 ): AsyncGenerator<RawDocument> {
-  const documents = catalog[collection] as unknown as Collection<RawDocument>
+  const documents = catalog.reads[collection] as unknown as CollectionReads<RawDocument>
   let after: RawDocument['_id'] | undefined
   for (;;) {
     const behind = after === undefined ? {} : { _id: { $gt: after } }
-    const page = (await catalog.read(`read ${collection}`, (limits) =>
-      documents
-        .find({ ...behind, deleted: { $ne: true } } as object, { ...limits, projection })
-        .sort({ _id: 1 })
-        .limit(PAGE)
-        .toArray(),
-    )) as RawDocument[]
+    const page = (await documents
+      .find({ ...behind, deleted: { $ne: true } } as object, { projection })
+      .sort({ _id: 1 })
+      .limit(PAGE)
+      .toArray()) as RawDocument[]
     yield* page
     if (page.length < PAGE) return
     after = page.at(-1)?._id

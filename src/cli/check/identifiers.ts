@@ -115,13 +115,11 @@ async function* revisions(catalog: Catalog, projection: Record<string, 1>): Asyn
   let sid = 0
   for (let size = BATCH; ; ) {
     const filter = { sid: { $gt: sid }, type: 'subscriber', deleted: { $ne: true } } as const
-    const page = (await catalog.read('read subscribers', (limits) =>
-      catalog.subscribers
-        .find(filter as object, { ...limits, projection })
-        .sort({ sid: 1, from: 1 })
-        .limit(size)
-        .toArray(),
-    )) as Fields[]
+    const page = (await catalog.reads.subscribers
+      .find(filter as object, { projection })
+      .sort({ sid: 1, from: 1 })
+      .limit(size)
+      .toArray()) as Fields[]
     const isEnd = page.length < size
     const last = page.at(-1)?.['sid']
     // The last subscriber may have further revisions on the next page.

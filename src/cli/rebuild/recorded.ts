@@ -57,17 +57,17 @@ export async function* recordedAccounts(
   const balances = new PeekableCursor<BalanceDocument>(
     catalog,
     'read balances',
-    catalog.balances.find(ALL).sort({ aid: 1 }),
+    catalog.unguarded.balances.find(ALL).sort({ aid: 1 }),
   )
   const carried = new PeekableCursor<CarriedDocument>(
     catalog,
     'read carried sums',
-    catalog.carried.find(ALL).sort({ aid: 1 }),
+    catalog.unguarded.carried.find(ALL).sort({ aid: 1 }),
   )
   const lines = new PeekableCursor<LineDocument>(
     catalog,
     'read lines',
-    catalog.lines.find(ALL, { projection }).sort({ aid: 1 }),
+    catalog.unguarded.lines.find(ALL, { projection }).sort({ aid: 1 }),
   )
   try {
     for (;;) {

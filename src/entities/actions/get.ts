@@ -1,27 +1,25 @@
 /** The action `get`: all matching revisions, one page at a time. */
-import type { Catalog, ReadLimits } from '../../catalog/connection.ts'
+import type { Catalog } from '../../catalog/connection.ts'
 import { entitiesIn } from '../../catalog/entities/entity-table.ts'
 import type { Fields } from '../../domain/fields.ts'
 import { type CollectionDefinition, isRecord, type SortOrder } from '../definitions/definition.ts'
 import type { ReadRequest, ReadResult } from '../requests/entity-request.ts'
-import { documentsOf, NOT_DELETED } from '../revisions.ts'
+import { NOT_DELETED, readsOf } from '../revisions.ts'
 
 export async function get(catalog: Catalog, request: ReadRequest): Promise<ReadResult> {
   const { definition, page, size, sort, signal } = request
   const [first] = Object.keys(sort)
   const filter = filterOf(request, first === definition.keyField ? keyBounds(definition) : [])
-  const read = (limits: ReadLimits) =>
-    documentsOf(catalog, definition)
-      .find(filter as object, {
-        ...limits,
-        ...projectionOf(request),
-        sort: sortOf(request),
-        skip: page * size,
-        limit: size + 1,
-        allowDiskUse: true,
-      })
-      .toArray()
-  const found = await catalog.read(`read ${definition.name}`, read, { signal })
+  const found = await readsOf(catalog, definition)
+    .find(filter as object, {
+      ...projectionOf(request),
+      sort: sortOf(request),
+      skip: page * size,
+      limit: size + 1,
+      allowDiskUse: true,
+      signal,
+    })
+    .toArray()
   return { rows: found.slice(0, size), hasMore: found.length > size }
 }
 

@@ -69,18 +69,16 @@ async function lastEndsOf(
   definition: CollectionDefinition,
   rows: readonly Fields[],
 ): Promise<ReadonlyMap<unknown, number>> {
-  const { keyField, fixed, name } = definition
+  const { keyField, fixed } = definition
   // There is no revision after one without an end.
   const bounded = rows.filter(({ to }) => !(to instanceof Date && to.getTime() >= FOREVER_MS))
   const keys = [...new Set(bounded.map((row) => row[keyField]))].filter((key) => key !== undefined)
   const ends = new Map<unknown, number>()
   if (keys.length === 0) return ends
   const filter = { ...fixed, [keyField]: { $in: keys }, ...NOT_DELETED }
-  const found = await catalog.run(`read ${name}`, () =>
-    documentsOf(catalog, definition)
-      .find(filter as object, { projection: { [keyField]: 1, to: 1 } })
-      .toArray(),
-  )
+  const found = await documentsOf(catalog, definition)
+    .find(filter as object, { projection: { [keyField]: 1, to: 1 } })
+    .toArray()
   for (const one of found as Fields[]) {
     ends.set(one[keyField], Math.max(ends.get(one[keyField]) ?? 0, toOf(one)))
   }

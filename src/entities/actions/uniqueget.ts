@@ -5,10 +5,11 @@
  * cases each revision is read a bounded number of times.
  */
 import type { RawDocument } from '../../catalog/compile/document.ts'
-import type { Catalog, ReadLimits } from '../../catalog/connection.ts'
+import type { Catalog } from '../../catalog/connection.ts'
+import type { ReadLimits } from '../../catalog/guarded.ts'
 import type { Fields } from '../../domain/fields.ts'
 import type { ReadRequest, ReadResult } from '../requests/entity-request.ts'
-import { documentsOf } from '../revisions.ts'
+import { unguardedOf } from '../revisions.ts'
 import {
   currentRevision,
   currentRevisionsByKey,
@@ -179,7 +180,7 @@ function walk(
   const { page, definition } = request
   // Nearly all revisions of a first page are returned, so they are read with all fields.
   const isWhole = page === 0 && limit <= firstLimit(chosen)
-  const rows = documentsOf(catalog, definition).find(filterOf(request, parts) as object, {
+  const rows = unguardedOf(catalog, definition).find(filterOf(request, parts) as object, {
     ...limits,
     projection: isWhole ? wholeProjection(request) : keyProjection(request),
     sort,
@@ -188,7 +189,7 @@ function walk(
     batchSize: Math.min(limit, 1000),
     allowDiskUse: true,
   })
-  return { rows: rows as AsyncIterable<Candidate>, isWhole }
+  return { rows: rows, isWhole }
 }
 
 /** Projection of all returned fields and the fields that selection needs; empty for all fields. */
@@ -216,7 +217,7 @@ async function siblingsOf(
   const keys = [...new Set(batch.map((one) => one[definition.keyField]))]
   if (keys.length === 0) return []
   const filter = filterOf(request, [{ [definition.keyField]: { $in: keys } }])
-  const found = documentsOf(catalog, definition).find(filter as object, {
+  const found = unguardedOf(catalog, definition).find(filter as object, {
     ...limits,
     projection: keyProjection(request),
   })
@@ -244,7 +245,7 @@ async function readRest(
 ): Promise<ReadonlyMap<string, Candidate>> {
   const ids = chosen.flatMap(({ row, isWhole }) => (isWhole ? [] : [row._id]))
   if (ids.length === 0) return new Map()
-  const found = await documentsOf(catalog, request.definition)
+  const found = await unguardedOf(catalog, request.definition)
     .find({ _id: { $in: ids } } as object, { ...limits, projection: wholeProjection(request) })
     .toArray()
   return new Map(found.map((one) => [one._id.toHexString(), one]))

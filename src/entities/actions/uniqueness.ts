@@ -6,7 +6,7 @@ import { fieldRule, throwRules } from '../../requests/errors.ts'
 import type { CollectionDefinition } from '../definitions/definition.ts'
 import { fieldValue, type UniqueValue, uniqueValues } from '../fields/check.ts'
 import type { FieldDefinition } from '../fields/field-definition.ts'
-import { documentsOf, findDocuments, NOT_DELETED } from '../revisions.ts'
+import { findDocuments, NOT_DELETED, readsOf } from '../revisions.ts'
 import { fromOf, toOf } from '../timeline/draft.ts'
 import { overlap, type RevisionSpan, spanOf, uncovered } from '../timeline/spans.ts'
 
@@ -45,7 +45,7 @@ export async function checkUniqueFields(
   document: Fields,
   before: readonly Fields[],
 ): Promise<void> {
-  const { keyField, fixed, name } = definition
+  const { keyField, fixed } = definition
   const claims = newlyClaimedValues(ownFields(definition, fields), document, before)
   if (claims.length === 0) return
   const filter = {
@@ -56,11 +56,9 @@ export async function checkUniqueFields(
     to: { $gt: new Date(fromOf(document)) },
     ...NOT_DELETED,
   }
-  const found = (await catalog.read(`read ${name}`, (limits) =>
-    documentsOf(catalog, definition)
-      .find(filter as object, { ...limits, limit: HOLDERS_MAX })
-      .toArray(),
-  )) as Fields[]
+  const found = (await readsOf(catalog, definition)
+    .find(filter as object, { limit: HOLDERS_MAX })
+    .toArray()) as Fields[]
   const conflicts: FieldIssue[] = []
   for (const { field, value, spans } of claims) {
     const conflict = found.find((other) => {

@@ -34,13 +34,11 @@ export async function resendEvents(
   by: ResendBy,
   max: number,
 ): Promise<Resent> {
-  const found = await catalog.read('find events', (limits) =>
-    catalog.events
-      .find(filter, { ...limits, projection: { stamp: 1 } })
-      .sort({ creation_time: 1, _id: 1 })
-      .limit(max + 1)
-      .toArray(),
-  )
+  const found = await catalog.reads.events
+    .find(filter, { projection: { stamp: 1 } })
+    .sort({ creation_time: 1, _id: 1 })
+    .limit(max + 1)
+    .toArray()
   const stamps = found.slice(0, max).map(({ stamp }) => stamp)
   const done: Resent = { resent: [], left: [], hasMore: found.length > max }
   for (let from = 0; from < stamps.length; from += BATCH) {
@@ -63,12 +61,10 @@ async function resendBatch(
   const resent: string[] = []
   const delivery = { state: 'pending', due: new Date(nowMs), attempts: 0 } as const
   for (const stamp of batch) {
-    const { matchedCount } = await catalog.run('resend an event', () =>
-      catalog.events.updateOne(
-        { stamp, $nor: [beingSent(nowMs)] },
-        { $set: { delivery } },
-        { session },
-      ),
+    const { matchedCount } = await catalog.events.updateOne(
+      { stamp, $nor: [beingSent(nowMs)] },
+      { $set: { delivery } },
+      { session },
     )
     if (matchedCount === 1) resent.push(stamp)
   }

@@ -51,9 +51,7 @@ async function offersWith(
   const priceFields = Object.fromEntries(prices.map((path) => [path, 1]))
   const projection = { name: 1, from: 1, to: 1, ...priceFields }
   const documents = catalog[kind] as unknown as Collection<Fields>
-  const found = await catalog.run(`read ${kind}`, () =>
-    documents.find(filter, { projection }).sort({ name: 1 }).toArray(),
-  )
+  const found = await documents.find(filter, { projection }).sort({ name: 1 }).toArray()
   return currentOffers(found, nowMs)
 }
 

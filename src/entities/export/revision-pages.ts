@@ -3,11 +3,11 @@
  * page starts after the last key of the page before, so slow readers do not keep a cursor open.
  */
 import type { RawDocument } from '../../catalog/compile/document.ts'
-import type { Catalog, ReadLimits } from '../../catalog/connection.ts'
+import type { Catalog } from '../../catalog/connection.ts'
 import type { Fields } from '../../domain/fields.ts'
 import { currentRevisionsByKey, stateAt } from '../actions/current-revision.ts'
 import type { CollectionDefinition } from '../definitions/definition.ts'
-import { documentsOf, NOT_DELETED } from '../revisions.ts'
+import { NOT_DELETED, readsOf } from '../revisions.ts'
 
 export interface CurrentRevisionsOptions {
   definition: CollectionDefinition
@@ -59,16 +59,14 @@ function readPage(
   last: unknown,
   size: number,
 ): Promise<RawDocument[]> {
-  const { keyField, fixed, name } = definition
+  const { keyField, fixed } = definition
   const conditions = [filter, NOT_DELETED].filter((part) => Object.keys(part).length > 0)
   const afterLast = last === undefined ? [] : [{ [keyField]: { $gt: last } }]
-  const read = (limits: ReadLimits) =>
-    documentsOf(catalog, definition)
-      .find({ ...fixed, $and: [...conditions, ...afterLast] } as object, limits)
-      .sort({ [keyField]: 1, from: 1 })
-      .limit(size)
-      .toArray()
-  return catalog.read(`read ${name}`, read, { signal })
+  return readsOf(catalog, definition)
+    .find({ ...fixed, $and: [...conditions, ...afterLast] } as object, { signal })
+    .sort({ [keyField]: 1, from: 1 })
+    .limit(size)
+    .toArray()
 }
 
 function currentRevisionsIn(

@@ -27,9 +27,9 @@ export async function linkedAccounts(
     [field]: { $in: values.flatMap(formsOf) },
     ...NOT_DELETED,
   }
-  const found = (await stores.catalog.run('find accounts', () =>
-    stores.catalog.subscribers.find(filter, { projection: { aid: 1, [field]: 1 } }).toArray(),
-  )) as Fields[]
+  const found = (await stores.catalog.subscribers
+    .find(filter, { projection: { aid: 1, [field]: 1 } })
+    .toArray()) as Fields[]
   const aids = new Map<string, Set<number>>()
   for (const account of found) {
     for (const value of [valueIn(account, field)].flat()) {
@@ -63,9 +63,9 @@ export async function accountStarts(
 ): Promise<ReadonlyMap<unknown, number>> {
   const aids = [...new Set(documents.map(({ aid }) => aid))] as number[]
   const filter = { type: 'account' as const, aid: { $in: aids }, ...NOT_DELETED }
-  const found = await stores.catalog.run('read accounts', () =>
-    stores.catalog.subscribers.find(filter, { projection: { aid: 1, from: 1 } }).toArray(),
-  )
+  const found = await stores.catalog.subscribers
+    .find(filter, { projection: { aid: 1, from: 1 } })
+    .toArray()
   const begins = new Map<unknown, number>()
   for (const account of found) {
     const fromMs = fromOf(account)

@@ -155,7 +155,7 @@ async function ensureIndexes({ stores, definition, fields, settings }: ImportJob
   const documents = catalog[definition.store] as unknown as Collection
   for (const name of new Set([...names, ...linked])) {
     try {
-      await catalog.run('create an index', () => documents.createIndex({ [name]: 1 }))
+      await documents.createIndex({ [name]: 1 })
     } catch (error) {
       if (!(error instanceof CatalogUnavailableError)) throw error
       log.warn({ err: error, index: name }, 'an import may be slow: there is no index yet')

@@ -138,11 +138,9 @@ export async function stepsWithDerivedDates(
   const { keyField, fixed, name } = definition
   const keys = [...new Set(rows.map(({ document }) => document[keyField]))]
   const filter = { ...fixed, [keyField]: { $in: keys }, ...NOT_DELETED }
-  const stored = await stores.catalog.run(`read ${name}`, () =>
-    documentsOf(stores.catalog, definition)
-      .find(filter as object)
-      .toArray(),
-  )
+  const stored = await documentsOf(stores.catalog, definition)
+    .find(filter as object)
+    .toArray()
   const rules = stores.rules[name]
   const result: MigratedSteps = { steps: [], before: [] }
   const storedOf = groupedBy(stored as RawDocument[], keyField)

@@ -34,11 +34,9 @@ async function allocateNumbers(
     const first = await takeNumbers(catalog, missing)
     const numbers = Array.from({ length: missing }, (_, index) => first + index)
     const filter = { ...fixed, [keyField]: { $in: numbers }, ...NOT_DELETED }
-    const found = await catalog.run(`read ${name}`, () =>
-      documentsOf(catalog, definition)
-        .find(filter as object, { projection: { [keyField]: 1 } })
-        .toArray(),
-    )
+    const found = await documentsOf(catalog, definition)
+      .find(filter as object, { projection: { [keyField]: 1 } })
+      .toArray()
     const used = new Set(found.map((one) => (one as Record<string, unknown>)[keyField]))
     free.push(...numbers.filter((number) => !used.has(number)))
   }

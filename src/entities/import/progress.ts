@@ -100,9 +100,7 @@ async function insertNew(
     started: now,
     changed: now,
   }
-  await catalog.run('begin an import', () =>
-    catalog.imports.updateOne({ _id: importId }, { $setOnInsert: document }, { upsert: true }),
-  )
+  await catalog.imports.updateOne({ _id: importId }, { $setOnInsert: document }, { upsert: true })
 }
 
 function checkSame(found: ImportProgressDocument, start: ImportStart): void {
@@ -127,8 +125,9 @@ async function takeOver(
   const running = new ExecutionError(`import ${found._id} is being done by another process`)
   if (isLeased(found, clock)) throw running
   const lease = { token, holder: processIdentity(), state: 'running', expires: leaseFrom(clock) }
-  const { matchedCount } = await catalog.run('take over an import', () =>
-    catalog.imports.updateOne({ _id: found._id, token: found.token }, { $set: lease as object }),
+  const { matchedCount } = await catalog.imports.updateOne(
+    { _id: found._id, token: found.token },
+    { $set: lease as object },
   )
   if (matchedCount === 0) throw running
 }
@@ -201,21 +200,17 @@ class StoredProgress implements ImportProgress {
     const _id = failuresId(this.#document._id, this.unitsDone)
     const document = { _id, kind: 'failures' as const, failures: [...failures] }
     // A repeated batch may have been recorded before.
-    await catalog.run('keep failed rows', () =>
-      catalog.imports.replaceOne({ _id }, document, { session, upsert: true }),
-    )
+    await catalog.imports.replaceOne({ _id }, document, { session, upsert: true })
   }
 
   async #set(fields: Fields, session?: ClientSession): Promise<void> {
     const { catalog, clock } = this.#stores
     const { _id, token } = this.#document
     const changed = new Date(clock.nowMs())
-    const { matchedCount } = await catalog.run('note the progress of an import', () =>
-      catalog.imports.updateOne(
-        { _id, token },
-        { $set: { ...fields, changed } as object },
-        session === undefined ? {} : { session },
-      ),
+    const { matchedCount } = await catalog.imports.updateOne(
+      { _id, token },
+      { $set: { ...fields, changed } as object },
+      session === undefined ? {} : { session },
     )
     if (matchedCount === 1) return
     throw new ExecutionError(`import ${_id} was taken over by another process`)
@@ -229,9 +224,7 @@ function failuresId(importId: string, unit: number): string {
 }
 
 async function read(catalog: Catalog, importId: string): Promise<ImportProgressDocument | null> {
-  const found = await catalog.run('look at an import', () =>
-    catalog.imports.findOne({ _id: importId }),
-  )
+  const found = await catalog.imports.findOne({ _id: importId })
   return found as ImportProgressDocument | null
 }
 
@@ -241,9 +234,7 @@ async function failuresOf(
 ): Promise<Failure[]> {
   // '0' is the character after '/'.
   const ids = { $gte: `${importId}/`, $lt: `${importId}0` }
-  const found = await catalog.run('read failed rows', () =>
-    catalog.imports.find({ _id: ids }).sort({ _id: 1 }).toArray(),
-  )
+  const found = await catalog.imports.find({ _id: ids }).sort({ _id: 1 }).toArray()
   return (found as ImportFailuresDocument[]).flatMap(({ failures }) => failures)
 }
 

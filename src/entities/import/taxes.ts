@@ -18,11 +18,9 @@ export async function taxCheck(
   const taxKeys = hasTrait(definition, 'hasPriceLines') ? units.map(customTax) : []
   const keys = [...new Set(taxKeys)].filter((key) => key !== '')
   if (keys.length === 0) return () => undefined
-  const found = await stores.catalog.run('look into taxes', () =>
-    stores.catalog.taxes
-      .find({ key: { $in: keys }, ...NOT_DELETED }, { projection: { key: 1 } })
-      .toArray(),
-  )
+  const found = await stores.catalog.taxes
+    .find({ key: { $in: keys }, ...NOT_DELETED }, { projection: { key: 1 } })
+    .toArray()
   const known = new Set(found.map(({ key }) => key))
   return (unit) => {
     const key = customTax(unit)

@@ -113,14 +113,12 @@ async function holdersOf(
   field: string,
   values: ReadonlySet<unknown>,
 ): Promise<Map<string, ValueHolder[]>> {
-  const { fixed, keyField, name } = definition
+  const { fixed, keyField } = definition
   const filter = { ...fixed, [field]: { $in: [...values].flatMap(formsOf) }, ...NOT_DELETED }
   const projection = { [field]: 1, [keyField]: 1, from: 1, to: 1 }
-  const found = (await catalog.run(`read ${name}`, () =>
-    documentsOf(catalog, definition)
-      .find(filter as object, { projection })
-      .toArray(),
-  )) as Fields[]
+  const found = (await documentsOf(catalog, definition)
+    .find(filter as object, { projection })
+    .toArray()) as Fields[]
   const holders = new Map<string, ValueHolder[]>()
   for (const one of found) {
     const holder = { label: '', key: one[keyField], fromMs: fromOf(one), toMs: toOf(one) }

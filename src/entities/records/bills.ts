@@ -35,12 +35,10 @@ async function updateBill(
   }
   const change = async (session: ClientSession) => {
     const old = await billOf(catalog, query, filter)
-    const entity = await catalog.run('update a bill', () =>
-      catalog.bills.findOneAndUpdate(
-        filter,
-        { $set: update },
-        { returnDocument: 'after', session },
-      ),
+    const entity = await catalog.bills.findOneAndUpdate(
+      filter,
+      { $set: update },
+      { returnDocument: 'after', session },
     )
     if (entity === null) throw gone(query)
     // The new due date may have passed.
@@ -61,7 +59,7 @@ async function deleteBill(
     const bill = await billOf(catalog, query, filter)
     const reason = (await confirmedBy(catalog, bill)) ?? linkedTo(bill)
     if (reason !== null) throw new EntityRuleError(`delete: ${reason}`, DISPLAY.refused)
-    await catalog.run('delete a bill', () => catalog.bills.deleteOne(filter, { session }))
+    await catalog.bills.deleteOne(filter, { session })
     const { currencyCode } = config.rating
     const writer = { catalog, session, actor, nowMs: clock.nowMs(), currencyCode }
     await reversePostings(writer, bill)
@@ -85,7 +83,7 @@ function entryOf(type: string, old: WithId<BillDocument>, after: object | null):
 }
 
 async function billOf(catalog: Catalog, query: Fields, filter: object) {
-  const bill = await catalog.run('read a bill', () => catalog.bills.findOne(filter))
+  const bill = await catalog.bills.findOne(filter)
   if (bill === null) throw gone(query)
   return bill
 }
@@ -116,8 +114,6 @@ function linkedTo(bill: BillDocument): string | null {
 async function confirmedBy(catalog: Catalog, bill: BillDocument): Promise<string | null> {
   const { type, aid, billrun_key: key } = bill
   if (type !== 'inv' || key === undefined) return null
-  const confirmed = await catalog.run('look for a confirmed invoice', () =>
-    catalog.billrun.findOne({ aid, billrun_key: key, billed: 1 }),
-  )
+  const confirmed = await catalog.billrun.findOne({ aid, billrun_key: key, billed: 1 })
   return confirmed === null ? null : `the invoice of cycle ${key} is confirmed`
 }

@@ -21,7 +21,7 @@ async function deleteLine(
   const active = cycleAt(clock.nowMs(), timeZone, cycleDay).key
   const filter = { _id: id } as object
   const change = async (session: ClientSession) => {
-    const found = (await catalog.run('read lines', () => catalog.lines.findOne(filter))) as Fields
+    const found = (await catalog.lines.findOne(filter)) as Fields
     if (found === null) {
       throw new TargetError(`lines: there is no line with _id ${id.toHexString()}`)
     }
@@ -29,8 +29,9 @@ async function deleteLine(
     if (reason !== null) throw new EntityRuleError(`delete: ${reason}`, DISPLAY.refused)
     // The recorder writes lines without transactions: only in the state that was read.
     const same = { ...filter, type: 'credit', billrun: found['billrun'] ?? { $exists: false } }
-    const { deletedCount } = await catalog.run('delete a line', () =>
-      catalog.lines.deleteOne({ ...same, in_queue: { $ne: true } } as object, { session }),
+    const { deletedCount } = await catalog.lines.deleteOne(
+      { ...same, in_queue: { $ne: true } } as object,
+      { session },
     )
     if (deletedCount === 0) {
       throw new EntityRuleError('delete: the line was changed meanwhile', DISPLAY.refused)

@@ -1,5 +1,5 @@
 /** Reads of other entities in rules. Deleted revisions are never returned. */
-import type { Collection } from '../../catalog/collections.ts'
+import type { CollectionReads, UnguardedCollection } from '../../catalog/collections.ts'
 import { NOT_DELETED } from '../../catalog/revisions/validity.ts'
 import type { Fields } from '../../domain/fields.ts'
 import { InUseError } from '../../requests/errors.ts'
@@ -34,14 +34,9 @@ export function findAll(
   filter: Fields,
   { fields, max = 0 }: FindOptions,
 ): Promise<Fields[]> {
-  const documents = catalog[collection] as unknown as Collection<Fields>
+  const documents = catalog.reads[collection] as unknown as CollectionReads<Fields>
   const projection = Object.fromEntries(fields.map((name) => [name, 1]))
-  return catalog.read(`look into ${collection}`, (limits) =>
-    documents
-      .find(filter, { ...limits, projection })
-      .limit(max)
-      .toArray(),
-  )
+  return documents.find(filter, { projection }).limit(max).toArray()
 }
 
 /** The first document that satisfies a predicate, without loading the others into memory. */
@@ -51,7 +46,7 @@ export function findFirst(
   filter: Fields,
   { fields, matches }: FindOptions & { matches: (document: Fields) => boolean },
 ): Promise<Fields | null> {
-  const documents = catalog[collection] as unknown as Collection<Fields>
+  const documents = catalog.unguarded[collection] as unknown as UnguardedCollection<Fields>
   const projection = Object.fromEntries(fields.map((name) => [name, 1]))
   return catalog.read(`look into ${collection}`, async (limits) => {
     for await (const document of documents.find(filter, { ...limits, projection })) {

@@ -14,13 +14,11 @@ const CYCLE_KEY = /^\d{6}$/
 
 /** The key of the newest billing cycle with a confirmed invoice; null without one. */
 export async function lastConfirmedKey(catalog: Catalog): Promise<string | null> {
-  const [newest] = await catalog.run('find the last confirmed cycle', () =>
-    catalog.billrun
-      .find({ billed: 1, billrun_key: CYCLE_KEY }, { projection: { billrun_key: 1 } })
-      .sort({ billed: -1, billrun_key: -1 })
-      .limit(1)
-      .toArray(),
-  )
+  const [newest] = await catalog.billrun
+    .find({ billed: 1, billrun_key: CYCLE_KEY }, { projection: { billrun_key: 1 } })
+    .sort({ billed: -1, billrun_key: -1 })
+    .limit(1)
+    .toArray()
   return newest === undefined ? null : String(newest.billrun_key)
 }
 
@@ -98,14 +96,12 @@ export async function confirmedUntilMs(
 ): Promise<ReadonlyMap<unknown, number>> {
   const untilMs = new Map<unknown, number>()
   if (entities.closedCycleChanges || aids.length === 0) return untilMs
-  const found = await catalog.run('find the last confirmed invoices', () =>
-    catalog.billrun
-      .find(
-        { aid: { $in: [...aids] }, billed: 1, billrun_key: CYCLE_KEY },
-        { projection: { aid: 1, billrun_key: 1, end_date: 1 } },
-      )
-      .toArray(),
-  )
+  const found = await catalog.billrun
+    .find(
+      { aid: { $in: [...aids] }, billed: 1, billrun_key: CYCLE_KEY },
+      { projection: { aid: 1, billrun_key: 1, end_date: 1 } },
+    )
+    .toArray()
   for (const { aid, end_date: end, billrun_key: key } of found) {
     const endMs =
       end instanceof Date

@@ -19,9 +19,7 @@ const CATEGORY = 'plays'
 export function readPlays(context: RuleContext): Promise<Plays | null> {
   const { catalog } = context
   return cachedRead(context, 'plays', async () => {
-    const found = await catalog.run('read the plays', () =>
-      catalog.config.findOne({ _id: CATEGORY }),
-    )
+    const found = await catalog.config.findOne({ _id: CATEGORY })
     const plays = listOf(fieldsOf(found?.value)['plays']).map(fieldsOf)
     const enabled = plays.filter((play) => play['enabled'] === true && !isUnset(play['name']))
     if (enabled.length < 2) return null

@@ -2,7 +2,7 @@
 import { createHash, randomInt } from 'node:crypto'
 import type { SecondFactorDocument } from '../../catalog/records/second-factor.ts'
 import type { Sealer } from '../../catalog/sealing/sealing.ts'
-import { isDuplicate } from '../../catalog/transactions/duplicate.ts'
+import { isInserted } from '../../catalog/transactions/duplicate.ts'
 import type { AuthDeps } from '../auth-deps.ts'
 import { AuthRefusal } from '../refusal.ts'
 import { ACCEPTED_MS, newSecret, stepOf } from './codes.ts'
@@ -59,14 +59,9 @@ export function createSecondFactors(deps: Deps): SecondFactors {
       const first = { secret: null, recovery: [] }
       const change = { $set: { username, pending: sealer.seal(secret) }, $setOnInsert: first }
       const seen = { _id: id, enrolled_at: enrolledMs === null ? null : new Date(enrolledMs) }
-      await catalog.run('begin a second factor', async () => {
-        try {
-          await secondfactors.updateOne(seen, change, { upsert: true })
-        } catch (error) {
-          if (!isDuplicate(error)) throw error
-          throw new AuthRefusal('the second factor was set up by another request just now')
-        }
-      })
+      if (!(await isInserted(secondfactors.updateOne(seen, change, { upsert: true })))) {
+        throw new AuthRefusal('the second factor was set up by another request just now')
+      }
       return secret
     },
 
@@ -76,30 +71,24 @@ export function createSecondFactors(deps: Deps): SecondFactors {
     async renewRecoveryCodes(id) {
       const codes = newRecoveryCodes()
       const recovery = codes.map(recoveryHash)
-      await catalog.run('write recovery codes', () =>
-        secondfactors.updateOne({ _id: id }, { $set: { recovery } }),
-      )
+      await secondfactors.updateOne({ _id: id }, { $set: { recovery } })
       return codes
     },
 
     async idsOf(username) {
-      const found = await catalog.run('find second factors', () =>
-        secondfactors.find({ username }, { projection: { _id: 1 } }).toArray(),
-      )
+      const found = await secondfactors.find({ username }, { projection: { _id: 1 } }).toArray()
       return found.map(({ _id: id }) => id)
     },
 
     async remove(id) {
-      const { deletedCount } = await catalog.run('remove a second factor', () =>
-        secondfactors.deleteOne({ _id: id }),
-      )
+      const { deletedCount } = await secondfactors.deleteOne({ _id: id })
       return deletedCount === 1
     },
   }
 }
 
 function find({ catalog }: Deps, id: string): Promise<SecondFactorDocument | null> {
-  return catalog.run('find a second factor', () => catalog.secondfactors.findOne({ _id: id }))
+  return catalog.secondfactors.findOne({ _id: id })
 }
 
 async function confirmed(deps: Deps, id: string, code: string): Promise<string[] | null> {
@@ -112,8 +101,9 @@ async function confirmed(deps: Deps, id: string, code: string): Promise<string[]
   const enrolled_at = new Date(clock.nowMs())
   const fields = { secret: pending, pending: null, enrolled_at, recovery }
   // Another enrolment may have begun in the meantime.
-  const { matchedCount } = await catalog.run('confirm a second factor', () =>
-    catalog.secondfactors.updateOne({ _id: id, pending }, { $set: fields }),
+  const { matchedCount } = await catalog.secondfactors.updateOne(
+    { _id: id, pending },
+    { $set: fields },
   )
   return matchedCount === 1 ? codes : null
 }
@@ -125,12 +115,10 @@ async function proved(deps: Deps, id: string, code: string): Promise<Proof | nul
   if (await useCode(deps, found.secret, code)) return 'code'
   const hash = recoveryHash(code)
   if (!found.recovery.includes(hash)) return null
-  const used = await catalog.run('use a recovery code', () =>
-    catalog.secondfactors.findOneAndUpdate(
-      { _id: id, recovery: hash },
-      { $pull: { recovery: hash } },
-      { returnDocument: 'after' },
-    ),
+  const used = await catalog.secondfactors.findOneAndUpdate(
+    { _id: id, recovery: hash },
+    { $pull: { recovery: hash } },
+    { returnDocument: 'after' },
   )
   return used === null ? null : { recoveryCodesLeft: used.recovery.length }
 }

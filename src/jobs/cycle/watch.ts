@@ -17,9 +17,7 @@ export function watchRuns(
   let timer: NodeJS.Timeout | undefined
   const look = async (): Promise<void> => {
     try {
-      const [run] = await catalog.run('read the newest run of the cycle', () =>
-        catalog.cycleruns.find().sort({ changed: -1 }).limit(1).toArray(),
-      )
+      const [run] = await catalog.cycleruns.find().sort({ changed: -1 }).limit(1).toArray()
       if (run !== undefined) metrics.cycleRun({ ...run, waiting: waiting.get(run._id) ?? '' })
     } catch (error) {
       log.warn({ err: error }, 'cannot read the newest run of the cycle')

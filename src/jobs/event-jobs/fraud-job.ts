@@ -180,7 +180,7 @@ function sumsIn(
   return catalog.readBatches(
     'add up lines',
     (limits) =>
-      catalog.lines.aggregate<WindowSums>([...pipeline], {
+      catalog.unguarded.lines.aggregate<WindowSums>([...pipeline], {
         ...limits,
         allowDiskUse: true,
         batchSize: BATCH,
@@ -217,7 +217,7 @@ function readReported(
   return catalog.readBatches(
     'find reported subscribers',
     (limits) =>
-      catalog.events.aggregate<ReportedSubscriber>(pipeline, {
+      catalog.unguarded.events.aggregate<ReportedSubscriber>(pipeline, {
         ...limits,
         allowDiskUse: true,
         batchSize: BATCH,
@@ -234,11 +234,9 @@ function reportedAmong(
 ): Promise<ReportedSubscriber[]> {
   const sids = found.map(({ _id }) => _id.sid)
   const match = { ...earlierEvents(named, window), 'extra_params.sid': { $in: sids } }
-  return catalog.read('find reported subscribers', (limits) =>
-    catalog.events
-      .aggregate<ReportedSubscriber>([{ $match: match }, BY_SUBSCRIBER], limits)
-      .toArray(),
-  )
+  return catalog.reads.events
+    .aggregate<ReportedSubscriber>([{ $match: match }, BY_SUBSCRIBER])
+    .toArray()
 }
 
 function keyOf({ aid, sid }: ReportedSubscriber['_id']): string {

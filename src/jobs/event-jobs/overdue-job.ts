@@ -59,7 +59,7 @@ export function overdueHandler({
     const batches = catalog.readBatches(
       'find overdue bills',
       (limits) =>
-        catalog.bills.find(dueWithin(from, to), {
+        catalog.unguarded.bills.find(dueWithin(from, to), {
           ...limits,
           projection: { _id: 1 },
           batchSize: BATCH,

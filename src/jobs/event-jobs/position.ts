@@ -7,8 +7,9 @@ export async function readPosition(
   catalog: Catalog,
   kind: JobDocument['kind'],
 ): Promise<NonNullable<JobDocument['position']>> {
-  const job = await catalog.run('read the position of a job', () =>
-    catalog.jobs.findOne({ kind, active: { $gt: '' } }, { projection: { position: 1 } }),
+  const job = await catalog.jobs.findOne(
+    { kind, active: { $gt: '' } },
+    { projection: { position: 1 } },
   )
   return job?.position ?? {}
 }

@@ -32,7 +32,10 @@ export async function eraseAudit(
   commit: CommitBatch,
 ): Promise<void> {
   for (const filter of filtersOf(erasure.scope)) {
-    const cursor = catalog.audit.find(filter, { projection: { _id: 1 }, batchSize: BATCH })
+    const cursor = catalog.unguarded.audit.find(filter, {
+      projection: { _id: 1 },
+      batchSize: BATCH,
+    })
     for (;;) {
       const batch = await catalog.run('read the audit', () => nextOf(cursor, BATCH))
       const ids = batch.map(({ _id }) => _id)
@@ -64,16 +67,14 @@ async function eraseBatch(
   ids: readonly ObjectId[],
   erasure: AuditErasure,
 ): Promise<number> {
-  const found = await catalog.run('read the audit', () =>
-    catalog.audit.find({ _id: { $in: [...ids] } }, { session }).toArray(),
-  )
+  const found = await catalog.audit.find({ _id: { $in: [...ids] } }, { session }).toArray()
   const operations = found.flatMap((record) => {
     const erased = erasedRecord(record, erasure)
     if (erased === null) return []
     return [{ replaceOne: { filter: { _id: record._id }, replacement: erased as AuditDocument } }]
   })
   if (operations.length === 0) return 0
-  await catalog.run('erase in the audit', () => catalog.audit.bulkWrite(operations, { session }))
+  await catalog.audit.bulkWrite(operations, { session })
   return operations.length
 }
 

@@ -1,5 +1,10 @@
 /** Removes personal data from lines, bills, invoice documents, events and rows of imports. */
-import type { ClientSession, Collection, WithId } from '../../catalog/collections.ts'
+import type {
+  ClientSession,
+  Collection,
+  UnguardedCollection,
+  WithId,
+} from '../../catalog/collections.ts'
 import type { Catalog } from '../../catalog/connection.ts'
 import { ERASED } from '../../catalog/transactions/audit-chain.ts'
 import { withoutNames } from './personal.ts'
@@ -30,20 +35,19 @@ export async function eraseRecords(
   commit: CommitBatch,
 ): Promise<void> {
   const documents = catalog[name] as unknown as Collection<Fields>
-  const cursor = documents.find(filter, { projection: { _id: 1 }, batchSize: BATCH })
+  const unguarded = catalog.unguarded[name] as unknown as UnguardedCollection<Fields>
+  const cursor = unguarded.find(filter, { projection: { _id: 1 }, batchSize: BATCH })
   for (;;) {
     const batch = await catalog.run(`read ${name}`, () => nextOf(cursor, BATCH))
     const ids = batch.map(({ _id }) => _id)
     await commit(async (session) => {
-      const found = await catalog.run(`read ${name}`, () =>
-        documents.find({ _id: { $in: ids } }, { session }).toArray(),
-      )
+      const found = await documents.find({ _id: { $in: ids } }, { session }).toArray()
       const operations = found.flatMap((document) => {
         const update = changesOf(document, names)
         return update === null ? [] : [{ updateOne: { filter: { _id: document._id }, update } }]
       })
       if (operations.length === 0) return 0
-      await catalog.run(`erase in ${name}`, () => documents.bulkWrite(operations, { session }))
+      await documents.bulkWrite(operations, { session })
       return operations.length
     })
     if (batch.length < BATCH) return
@@ -90,18 +94,14 @@ export async function eraseReasons(
   for (;;) {
     let count = 0
     await commit(async (session) => {
-      const found = await catalog.run('read the journal', () =>
-        catalog.journal
-          .find(filter, { projection: { _id: 1 }, session })
-          .limit(BATCH)
-          .toArray(),
-      )
+      const found = await catalog.journal
+        .find(filter, { projection: { _id: 1 }, session })
+        .limit(BATCH)
+        .toArray()
       count = found.length
       if (count === 0) return 0
       const ids = { _id: { $in: found.map(({ _id }) => _id) } }
-      await catalog.run('erase in the journal', () =>
-        catalog.journal.updateMany(ids, { $set: { reason: ERASED } }, { session }),
-      )
+      await catalog.journal.updateMany(ids, { $set: { reason: ERASED } }, { session })
       return count
     })
     if (count < BATCH) return
@@ -117,7 +117,7 @@ export async function eraseInImports(
   const wanted = [...new Set(texts)].filter(({ length }) => length >= TEXT_LENGTH_MIN)
   if (wanted.length === 0) return
   const filter = { kind: 'failures' } as const
-  const cursor = catalog.imports.find(filter, { projection: { _id: 1 } })
+  const cursor = catalog.unguarded.imports.find(filter, { projection: { _id: 1 } })
   for (;;) {
     const batch = await catalog.run('read failed rows', () => nextOf(cursor, IMPORTS_BATCH))
     const ids = batch.map(({ _id }) => _id)
@@ -132,9 +132,7 @@ async function eraseFailures(
   ids: readonly string[],
   wanted: readonly string[],
 ): Promise<number> {
-  const found = await catalog.run('read failed rows', () =>
-    catalog.imports.find({ _id: { $in: [...ids] } }, { session }).toArray(),
-  )
+  const found = await catalog.imports.find({ _id: { $in: [...ids] } }, { session }).toArray()
   let changed = 0
   for (const document of found) {
     if (document.kind !== 'failures') continue
@@ -143,9 +141,7 @@ async function eraseFailures(
     const erased = failures.filter(({ text }, index) => text !== before[index]?.text)
     if (erased.length === 0) continue
     changed += erased.length
-    await catalog.run('erase in failed rows', () =>
-      catalog.imports.updateOne({ _id: document._id }, { $set: { failures } }, { session }),
-    )
+    await catalog.imports.updateOne({ _id: document._id }, { $set: { failures } }, { session })
   }
   return changed
 }

@@ -55,9 +55,11 @@ async function candidates(
 ): Promise<Candidate[]> {
   const projection = { stamp: 1, aid: 1, sid: 1, urt: 1 }
   const read = (filter: object, limit: number) =>
-    catalog.run('find old lines', () =>
-      catalog.lines.find(filter, { projection }).sort({ sid: 1, urt: 1 }).limit(limit).toArray(),
-    ) as Promise<Candidate[]>
+    catalog.lines
+      .find(filter, { projection })
+      .sort({ sid: 1, urt: 1 })
+      .limit(limit)
+      .toArray() as Promise<Candidate[]>
   const rest =
     after === null
       ? []
@@ -136,14 +138,10 @@ async function carrySums(
   before: Date,
 ): Promise<number> {
   const ids = owners.map(carriedId)
-  const found = await catalog.run('read carried sums', () =>
-    catalog.carried.find({ _id: { $in: ids } }, { session }).toArray(),
-  )
+  const found = await catalog.carried.find({ _id: { $in: ids } }, { session }).toArray()
   const carried = new Map(found.map((one) => [one._id, one]))
   const stamps = owners.flatMap((owner) => [...owner.stamps])
-  const lines = await catalog.run('read old lines', () =>
-    catalog.lines.find({ stamp: { $in: stamps } }, { session }).toArray(),
-  )
+  const lines = await catalog.lines.find({ stamp: { $in: stamps } }, { session }).toArray()
   const gone: LineDocument[] = []
   const sums: CarriedDocument[] = []
   for (const owner of owners) {
@@ -159,13 +157,9 @@ async function carrySums(
   const replacements = sums.map((one) => ({
     replaceOne: { filter: { _id: one._id }, replacement: one, upsert: true },
   }))
-  await catalog.run('write carried sums', () =>
-    catalog.carried.bulkWrite(replacements, { session }),
-  )
+  await catalog.carried.bulkWrite(replacements, { session })
   const removed = gone.map(({ stamp }) => stamp)
-  await catalog.run('delete old lines', () =>
-    catalog.lines.deleteMany({ stamp: { $in: removed } }, { session }),
-  )
+  await catalog.lines.deleteMany({ stamp: { $in: removed } }, { session })
   return gone.length
 }
 

@@ -10,20 +10,16 @@ export async function removeImports(removal: Removal): Promise<void> {
   const { catalog, beforeMs, signal, removeBatch } = removal
   const filter = { kind: 'progress', state: 'done', changed: { $lt: new Date(beforeMs) } } as const
   while (!signal.aborted) {
-    const found = await catalog.run('find old imports', () =>
-      catalog.imports.find(filter).limit(IMPORTS_BATCH).toArray(),
-    )
+    const found = await catalog.imports.find(filter).limit(IMPORTS_BATCH).toArray()
     if (found.length === 0) return
     const ids = found.map(({ _id }) => _id)
     await removeBatch(async (session) => {
       for (const id of ids) {
         // Ids of failed rows are the id of the import, a slash and a suffix.
         const rows = { kind: 'failures', _id: { $gte: `${id}/`, $lt: `${id}0` } } as const
-        await catalog.run('delete failed rows', () => catalog.imports.deleteMany(rows, { session }))
+        await catalog.imports.deleteMany(rows, { session })
       }
-      const { deletedCount } = await catalog.run('delete old imports', () =>
-        catalog.imports.deleteMany({ _id: { $in: ids } }, { session }),
-      )
+      const { deletedCount } = await catalog.imports.deleteMany({ _id: { $in: ids } }, { session })
       return deletedCount
     })
   }
@@ -33,18 +29,14 @@ export async function removeJobs(removal: Removal): Promise<void> {
   const { catalog, beforeMs, signal, removeBatch } = removal
   const filter = { state: 'done', ended: { $lt: new Date(beforeMs) } } as const
   while (!signal.aborted) {
-    const found = await catalog.run('find old jobs', () =>
-      catalog.jobs
-        .find(filter, { projection: { _id: 1 } })
-        .limit(JOBS_BATCH)
-        .toArray(),
-    )
+    const found = await catalog.jobs
+      .find(filter, { projection: { _id: 1 } })
+      .limit(JOBS_BATCH)
+      .toArray()
     if (found.length === 0) return
     const ids = found.map(({ _id }) => _id)
     await removeBatch(async (session) => {
-      const { deletedCount } = await catalog.run('delete old jobs', () =>
-        catalog.jobs.deleteMany({ _id: { $in: ids } }, { session }),
-      )
+      const { deletedCount } = await catalog.jobs.deleteMany({ _id: { $in: ids } }, { session })
       return deletedCount
     })
   }
@@ -60,18 +52,17 @@ export async function removeEvents(removal: Removal): Promise<void> {
   for (const state of ENDED) {
     const filter = { 'delivery.state': state, creation_time: before }
     while (!signal.aborted) {
-      const found = await catalog.run('find old events', () =>
-        catalog.events
-          .find(filter, { projection: { _id: 1 } })
-          .limit(EVENTS_BATCH)
-          .toArray(),
-      )
+      const found = await catalog.events
+        .find(filter, { projection: { _id: 1 } })
+        .limit(EVENTS_BATCH)
+        .toArray()
       if (found.length === 0) break
       const ids = found.map(({ _id }) => _id)
       await removeBatch(async (session) => {
         // One may have been made pending again.
-        const { deletedCount } = await catalog.run('delete old events', () =>
-          catalog.events.deleteMany({ ...filter, _id: { $in: ids } }, { session }),
+        const { deletedCount } = await catalog.events.deleteMany(
+          { ...filter, _id: { $in: ids } },
+          { session },
         )
         return deletedCount
       })

@@ -87,11 +87,9 @@ export async function beginRetention({
       { catalog, clock },
       { kind: 'retention', subject, options: {}, actor },
     )
-    await catalog.run('begin retention', () =>
-      catalog.jobs.updateOne(
-        { _id: job._id, state: 'waiting' },
-        { $set: { due: new Date(clock.nowMs()) } },
-      ),
+    await catalog.jobs.updateOne(
+      { _id: job._id, state: 'waiting' },
+      { $set: { due: new Date(clock.nowMs()) } },
     )
   }
 }
@@ -101,21 +99,17 @@ async function removeAudit(removal: Removal): Promise<void> {
   const { catalog, config, beforeMs, signal, removeBatch } = removal
   const before = new Date(beforeMs)
   while (!signal.aborted) {
-    const found = await catalog.run('find old audit records', () =>
-      catalog.audit
-        .find({ urt: { $lt: before } }, { projection: { chain: 1 } })
-        .sort({ urt: 1, _id: 1 })
-        .limit(AUDIT_BATCH)
-        .toArray(),
-    )
+    const found = await catalog.audit
+      .find({ urt: { $lt: before } }, { projection: { chain: 1 } })
+      .sort({ urt: 1, _id: 1 })
+      .limit(AUDIT_BATCH)
+      .toArray()
     if (found.length === 0) return
     const links = found.flatMap(({ chain }) => chain ?? [])
     const ids = found.map(({ _id }) => _id)
     await removeBatch(async (session) => {
       await storeRemovedRuns(catalog, session, links, config.secrets.key)
-      const { deletedCount } = await catalog.run('delete old audit records', () =>
-        catalog.audit.deleteMany({ _id: { $in: ids } }, { session }),
-      )
+      const { deletedCount } = await catalog.audit.deleteMany({ _id: { $in: ids } }, { session })
       return deletedCount
     })
   }

@@ -28,16 +28,12 @@ export function forwardHandler({ catalog, clock, config, metrics }: ForwardParts
     // The settings have changed since the job was begun.
     if (syslog.host === '') return null
     while (!signal.aborted) {
-      const position = await catalog.run('read the syslog position', () =>
-        catalog.auditchain.findOne({ _id: POSITION }),
-      )
-      const records = (await catalog.run('read the audit', () =>
-        catalog.audit
-          .find({ 'chain.seq': { $gt: position?.seq ?? 0 } })
-          .sort({ 'chain.seq': 1 })
-          .limit(BATCH)
-          .toArray(),
-      )) as ChainedRecord[]
+      const position = await catalog.auditchain.findOne({ _id: POSITION })
+      const records = (await catalog.audit
+        .find({ 'chain.seq': { $gt: position?.seq ?? 0 } })
+        .sort({ 'chain.seq': 1 })
+        .limit(BATCH)
+        .toArray()) as ChainedRecord[]
       const last = records.at(-1)
       if (last === undefined) break
       await transmit(
@@ -49,9 +45,7 @@ export function forwardHandler({ catalog, clock, config, metrics }: ForwardParts
       const { seq, hash } = last.chain
       await claimed.commitBatch('send', async (session) => {
         const options = { upsert: true, session }
-        await catalog.run('write the syslog position', () =>
-          catalog.auditchain.updateOne({ _id: POSITION }, { $set: { seq, hash } }, options),
-        )
+        await catalog.auditchain.updateOne({ _id: POSITION }, { $set: { seq, hash } }, options)
         return { sent: records.length }
       })
       metrics.auditSent(records.length)

@@ -60,13 +60,11 @@ async function chargeBatch(
   session: ClientSession,
   atMs: number,
 ): Promise<number | null> {
-  const found = await catalog.run('find due auto-renewals', () =>
-    catalog.autorenew
-      .find(dueUntil(atMs) as object, { session })
-      .sort({ next_renew: 1 })
-      .limit(BATCH)
-      .toArray(),
-  )
+  const found = await catalog.autorenew
+    .find(dueUntil(atMs) as object, { session })
+    .sort({ next_renew: 1 })
+    .limit(BATCH)
+    .toArray()
   if (found.length === 0) return null
   const nowMs = clock.nowMs()
   const zoned = { nowMs, zone: config.rating.timeZone }
@@ -114,12 +112,10 @@ function decide(
 
 /** When the next one is due, or null. */
 export async function nextRenewalMs(catalog: Catalog): Promise<number | null> {
-  const [next] = await catalog.run('find the next auto-renewal', () =>
-    catalog.autorenew
-      .find(dueUntil(FOREVER_MS) as object, { projection: { next_renew: 1 } })
-      .sort({ next_renew: 1 })
-      .limit(1)
-      .toArray(),
-  )
+  const [next] = await catalog.autorenew
+    .find(dueUntil(FOREVER_MS) as object, { projection: { next_renew: 1 } })
+    .sort({ next_renew: 1 })
+    .limit(1)
+    .toArray()
   return next?.next_renew?.getTime() ?? null
 }

@@ -141,12 +141,10 @@ async function change(
 
 /** Those that are not deleted, by their begin. */
 export async function findRenewals(catalog: Catalog, filter: object): Promise<RawDocument[]> {
-  const found = await catalog.read('find auto-renewals', (limits) =>
-    catalog.autorenew
-      .find({ ...filter, ...NOT_DELETED } as object, limits)
-      .sort({ from: 1, _id: 1 })
-      .toArray(),
-  )
+  const found = await catalog.reads.autorenew
+    .find({ ...filter, ...NOT_DELETED } as object)
+    .sort({ from: 1, _id: 1 })
+    .toArray()
   return found as unknown as RawDocument[]
 }
 

@@ -37,9 +37,7 @@ export async function findChargingPlan(
   const isId = /^[0-9a-fA-F]{24}$/.test(text)
   const which = isId ? { _id: new ObjectId(text) } : { name: text }
   const filter = { ...which, deleted: { $ne: true } } as const
-  const found = await catalog.run('find charging plan', () =>
-    catalog.prepaidgroups.find(filter).sort({ from: 1 }).toArray(),
-  )
+  const found = await catalog.prepaidgroups.find(filter).sort({ from: 1 }).toArray()
   const current = found.findLast(({ from, to }) => from.getTime() <= nowMs && nowMs < to.getTime())
   if (current === undefined) throw new EntityRuleError(`there is no charging plan ${text} now`)
   return current

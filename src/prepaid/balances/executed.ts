@@ -17,8 +17,6 @@ export async function wasExecuted(
     if ((await ledger.findOperation(account, operationId)) !== null) return true
   }
   const stamps = accounts.map((account) => operationStamp(account, operationId))
-  const line = await catalog.run('find the line of an operation', () =>
-    catalog.lines.findOne({ stamp: { $in: stamps } }, { projection: { _id: 1 } }),
-  )
+  const line = await catalog.lines.findOne({ stamp: { $in: stamps } }, { projection: { _id: 1 } })
   return line !== null
 }

@@ -1,6 +1,7 @@
 /** Finds balances by a filter: determines the possible owners, loads their state and filters it. */
 import type { CustomerLookup } from '../../billing/customer-lookup.ts'
-import type { Catalog, ReadLimits } from '../../catalog/connection.ts'
+import type { Catalog } from '../../catalog/connection.ts'
+import type { ReadLimits } from '../../catalog/guarded.ts'
 import type { Fields } from '../../domain/fields.ts'
 import { formatLocation, type SessionLocation } from '../../ledger/ledger.ts'
 import { EntityRuleError } from '../../requests/errors.ts'
@@ -167,17 +168,15 @@ async function subscribersOf(
 
 async function recordedWhere(catalog: Catalog, filter: object): Promise<SessionLocation[]> {
   const fields = { projection: { _id: 0, aid: 1, sid: 1 } }
-  return catalog.run('find owners of balances', () =>
-    catalog.balances.find(filter, fields).toArray(),
-  )
+  return catalog.balances.find(filter, fields).toArray()
 }
 
 /** Subscribers with all accounts of their revision history. */
 async function subscribersWhere(catalog: Catalog, filter: object): Promise<SessionLocation[]> {
   const wanted = { ...filter, type: 'subscriber' as const }
-  const found = await catalog.run('find owners of balances', () =>
-    catalog.subscribers.find(wanted, { projection: { _id: 0, aid: 1, sid: 1 } }).toArray(),
-  )
+  const found = await catalog.subscribers
+    .find(wanted, { projection: { _id: 0, aid: 1, sid: 1 } })
+    .toArray()
   return (found as { aid?: unknown; sid?: unknown }[]).flatMap(({ aid, sid }) =>
     Number.isSafeInteger(aid) && Number.isSafeInteger(sid)
       ? [{ aid: aid as number, sid: sid as number }]
@@ -215,7 +214,10 @@ async function findByProjection(
     const options = { ...limits, sort: order, limit: ROWS_MAX, batchSize: ROWS_AT_ONCE }
     let scanned = 0
     let rows: BalanceRow[] = []
-    for await (const row of catalog.balances.find(wanted, { ...options, allowDiskUse: true })) {
+    for await (const row of catalog.unguarded.balances.find(wanted, {
+      ...options,
+      allowDiskUse: true,
+    })) {
       scanned += 1
       rows.push(row)
       if (rows.length < ROWS_AT_ONCE) continue

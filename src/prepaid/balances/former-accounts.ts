@@ -33,8 +33,6 @@ export async function findInFormerAccounts(
 /** Past, current and future accounts of the subscriber. */
 export async function accountsOf(catalog: Catalog, sid: number): Promise<Set<number>> {
   const filter = { type: 'subscriber' as const, sid }
-  const found = await catalog.run('find accounts of a subscriber', () =>
-    catalog.subscribers.find(filter, { projection: { _id: 0, aid: 1 } }).toArray(),
-  )
+  const found = await catalog.subscribers.find(filter, { projection: { _id: 0, aid: 1 } }).toArray()
   return new Set(found.map(({ aid }) => Number(aid)).filter(Number.isSafeInteger))
 }

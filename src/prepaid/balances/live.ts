@@ -92,12 +92,10 @@ export async function includeNames(
 ): Promise<(id: number) => string> {
   const wanted = [...new Set(ids)].filter((id) => id !== 0)
   if (wanted.length === 0) return () => ''
-  const found = await catalog.run('read names of prepaid includes', () =>
-    catalog.prepaidincludes
-      .find({ external_id: { $in: wanted } })
-      .sort({ from: 1 })
-      .toArray(),
-  )
+  const found = await catalog.prepaidincludes
+    .find({ external_id: { $in: wanted } })
+    .sort({ from: 1 })
+    .toArray()
   const names = new Map(found.map(({ external_id, name }) => [external_id, name]))
   return (id) => names.get(id) ?? ''
 }
@@ -120,6 +118,6 @@ export async function bucketAt(ledger: Ledger, location: BalanceKey): Promise<Ow
 export async function locateBalance(catalog: Catalog, id: string): Promise<BalanceKey | null> {
   if (!isHashedBalanceId(id)) return parseBalanceId(id)
   const filter = { _id: new ObjectId(id.toLowerCase()) }
-  const found = await catalog.run('find balance', () => catalog.balances.findOne(filter))
+  const found = await catalog.balances.findOne(filter)
   return found === null ? null : { aid: found.aid, sid: found.sid, bucketId: found.bucket_id }
 }

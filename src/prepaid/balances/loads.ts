@@ -100,9 +100,7 @@ export async function includeOf(
   const byId = isGiven(externalId) ? { external_id: Number(externalId) } : null
   const byName = isGiven(name) ? { name: String(name) } : null
   const filter = { ...(byId ?? byName ?? {}), deleted: { $ne: true } } as const
-  const documents = await catalog.run('find prepaid include', () =>
-    catalog.prepaidincludes.find(filter).toArray(),
-  )
+  const documents = await catalog.prepaidincludes.find(filter).toArray()
   const revisions = documents.map((document) => compilePrepaidInclude(document as RawDocument))
   const include = revisionAt(
     revisions.sort((a, b) => a.fromMs - b.fromMs),
@@ -154,9 +152,7 @@ export async function thresholdOf(
     to: { $gt: at },
     deleted: { $ne: true },
   } as const
-  const [found] = await catalog.run('find plan', () =>
-    catalog.plans.find(filter).sort({ from: -1 }).limit(1).toArray(),
-  )
+  const [found] = await catalog.plans.find(filter).sort({ from: -1 }).limit(1).toArray()
   const thresholds = found?.pp_threshold as Readonly<Record<string, unknown>> | null | undefined
   const value = thresholds?.[String(externalId)]
   if (!isGiven(value)) return undefined

@@ -128,8 +128,9 @@ async function checkAccount(
 ): Promise<void> {
   const now = new Date(nowMs)
   const filter = { type: 'account' as const, aid, from: { $lte: now }, to: { $gt: now } }
-  const found = await catalog.run('find an account', () =>
-    catalog.subscribers.findOne({ ...filter, deleted: { $ne: true } }, { projection: { _id: 1 } }),
+  const found = await catalog.subscribers.findOne(
+    { ...filter, deleted: { $ne: true } },
+    { projection: { _id: 1 } },
   )
   if (found === null) throw new EntityRuleError(`there is no account ${aid} now`)
 }
@@ -212,11 +213,9 @@ async function subscribersOf(
 ): Promise<number[]> {
   const now = new Date(nowMs)
   const filter = { type: 'subscriber' as const, aid, from: { $lte: now }, to: { $gt: now } }
-  const found = await catalog.run('find the subscribers of an account', () =>
-    catalog.subscribers
-      .find({ ...filter, deleted: { $ne: true } }, { projection: { _id: 0, sid: 1 } })
-      .toArray(),
-  )
+  const found = await catalog.subscribers
+    .find({ ...filter, deleted: { $ne: true } }, { projection: { _id: 0, sid: 1 } })
+    .toArray()
   return (found as Fields[]).map(({ sid }) => Number(sid))
 }
 

@@ -116,9 +116,7 @@ async function refuseCardsAfter(
   created: number,
 ): Promise<void> {
   const serial_number = { $gte: firstSerial + created, $lt: firstSerial + count }
-  const found = await catalog.run('find cards', () =>
-    catalog.cards.findOne({ batch_number, serial_number }),
-  )
+  const found = await catalog.cards.findOne({ batch_number, serial_number })
   if (found !== null) throw new CardExistsError(`card ${cardKey(found)}`, false)
 }
 
@@ -154,9 +152,7 @@ async function areStored(
   const from = firstSerial + first
   const range = { batch_number, serial_number: { $gte: from, $lt: from + part.length } }
   const projection = { serial_number: 1, secret_hmac: 1 } as const
-  const found = await catalog.run('find cards', () =>
-    catalog.cards.find(range, { projection }).toArray(),
-  )
+  const found = await catalog.cards.find(range, { projection }).toArray()
   const stored = new Map(found.map((card) => [card.serial_number, card.secret_hmac]))
   const digests = await secrets.digests(part)
   return digests.map((digest, index) => stored.get(from + index) === digest)

@@ -33,21 +33,17 @@ export function cardExpiryHandler({ catalog, clock, config }: CardExpiryParts): 
       // After an abort the next process continues immediately.
       if (signal.aborted) return nowMs
       await claimed.commitBatch('expire', async (session) => {
-        const found = await catalog.run('find cards that end', () =>
-          catalog.cards
-            .find(ended, { session, projection: { _id: 1 } })
-            .limit(BATCH)
-            .toArray(),
-        )
+        const found = await catalog.cards
+          .find(ended, { session, projection: { _id: 1 } })
+          .limit(BATCH)
+          .toArray()
         expired = found.length
         if (expired === 0) return {}
         const ids = found.map(({ _id }) => _id)
-        await catalog.run('expire cards', () =>
-          catalog.cards.updateMany(
-            { _id: { $in: ids } },
-            { $set: { status: 'Expired', expired_on: now } },
-            { session },
-          ),
+        await catalog.cards.updateMany(
+          { _id: { $in: ids } },
+          { $set: { status: 'Expired', expired_on: now } },
+          { session },
         )
         const entry = { collection: 'cards', type: 'expire', key: 'cards', new: { count: expired } }
         appendAudit(session, NODE_ACTOR, nowMs, entry)
@@ -63,12 +59,10 @@ export async function nextCardExpiryMs({
   catalog,
   config,
 }: Pick<CardExpiryParts, 'catalog' | 'config'>): Promise<number | null> {
-  const [next] = await catalog.run('find the next card that ends', () =>
-    catalog.cards
-      .find({ status: { $in: [...USABLE_CARDS] } }, { projection: { to: 1 } })
-      .sort({ to: 1 })
-      .limit(1)
-      .toArray(),
-  )
+  const [next] = await catalog.cards
+    .find({ status: { $in: [...USABLE_CARDS] } }, { projection: { to: 1 } })
+    .sort({ to: 1 })
+    .limit(1)
+    .toArray()
   return next === undefined ? null : endOf(DAY, next.to.getTime(), config.rating.timeZone)
 }

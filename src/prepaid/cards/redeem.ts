@@ -112,9 +112,7 @@ function findPending(
   load: CardLoad,
 ): Promise<WithId<OutboxDocument> | null> {
   const { kind, subject = null } = entryOf(load)
-  return catalog.run('find the load of a card', () =>
-    catalog.outbox.findOne({ subject, kind, 'payload.card': load.card } as object),
-  )
+  return catalog.outbox.findOne({ subject, kind, 'payload.card': load.card } as object)
 }
 
 /** Shared buckets of the plan are those of the subscriber's account. */
@@ -134,9 +132,7 @@ async function findCard(
 ): Promise<Card> {
   const { catalog, config } = deps
   const [digest = ''] = await cardSecretsOf(catalog, config).digests([String(secret)])
-  const card = await catalog.run('find a card', () =>
-    catalog.cards.findOne({ secret_hmac: digest }),
-  )
+  const card = await catalog.cards.findOne({ secret_hmac: digest })
   if (card === null) throw new NoCardError(NO_CARD)
   if (card.status === 'Active') {
     if (card.to.getTime() > nowMs) return card
@@ -185,12 +181,10 @@ async function claim(
   const nowMs = clock.nowMs()
   const at = new Date(nowMs)
   const used_by: CardClaim = { aid, sid, operation_id: operationId, at }
-  const { matchedCount } = await catalog.run('claim a card', () =>
-    catalog.cards.updateOne(
-      { _id: card._id, status: 'Active', secret_hmac: card.secret_hmac },
-      { $set: { status: 'Used', used_by, sid, activation_datetime: at } },
-      { session },
-    ),
+  const { matchedCount } = await catalog.cards.updateOne(
+    { _id: card._id, status: 'Active', secret_hmac: card.secret_hmac },
+    { $set: { status: 'Used', used_by, sid, activation_datetime: at } },
+    { session },
   )
   if (matchedCount === 0) return false
   appendAudit(session, actor, nowMs, {
@@ -231,7 +225,7 @@ async function creditClaimed(deps: BalanceDeps, load: CardLoad): Promise<Balance
   const { catalog, clock } = deps
   const { card: id, sid, options } = load
   const nowMs = clock.nowMs()
-  const card = await catalog.run('find a card', () => catalog.cards.findOne({ _id: id }))
+  const card = await catalog.cards.findOne({ _id: id })
   if (card?.used_by === undefined || !mayLoad(card.used_by, load)) return null
   // The subscriber may have moved to another account since.
   const query = sid === 0 ? { aid: load.aid } : { sid }
@@ -257,9 +251,7 @@ async function markCredited(
   isAnswered: boolean,
 ): Promise<void> {
   const set = { 'used_by.credited': true, ...(isAnswered && { 'used_by.answered': true }) }
-  await catalog.run('finish a card', () =>
-    catalog.cards.updateOne(claimedBy(load), { $set: set }, { session }),
-  )
+  await catalog.cards.updateOne(claimedBy(load), { $set: set }, { session })
 }
 
 /** Nothing was credited: the card can be redeemed again. */
@@ -268,12 +260,10 @@ async function release(
   session: ClientSession,
   load: CardLoad,
 ): Promise<void> {
-  const card = await catalog.run('release a card', () =>
-    catalog.cards.findOneAndUpdate(
-      { ...claimedBy(load), 'used_by.credited': { $ne: true } },
-      { $set: { status: 'Active' }, $unset: { used_by: '', sid: '', activation_datetime: '' } },
-      { session },
-    ),
+  const card = await catalog.cards.findOneAndUpdate(
+    { ...claimedBy(load), 'used_by.credited': { $ne: true } },
+    { $set: { status: 'Active' }, $unset: { used_by: '', sid: '', activation_datetime: '' } },
+    { session },
   )
   if (card === null) return
   const changed = { old: { status: 'Used' }, new: { status: 'Active' } }

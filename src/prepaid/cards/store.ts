@@ -5,7 +5,7 @@ import type { ClientSession, Filter, WithId } from '../../catalog/collections.ts
 import type { Catalog } from '../../catalog/connection.ts'
 import type { CardDocument, CardStatus } from '../../catalog/records/card.ts'
 import { validAt } from '../../catalog/revisions/validity.ts'
-import { isDuplicate } from '../../catalog/transactions/duplicate.ts'
+import { isDuplicate, isInserted } from '../../catalog/transactions/duplicate.ts'
 import { EntityRuleError } from '../../requests/errors.ts'
 import { NoCardError } from './guesses.ts'
 import { cardKey } from './redeem.ts'
@@ -106,11 +106,9 @@ export async function refuseUnknownPlans(
   nowMs: number,
 ): Promise<void> {
   for (const name of new Set(cards.map(({ charging_plan_name }) => charging_plan_name))) {
-    const found = await catalog.run('find charging plan', () =>
-      catalog.prepaidgroups.findOne({ name, ...validAt(nowMs) } as object, {
-        projection: { _id: 1 },
-      }),
-    )
+    const found = await catalog.prepaidgroups.findOne({ name, ...validAt(nowMs) } as object, {
+      projection: { _id: 1 },
+    })
     if (found !== null) continue
     throw new EntityRuleError(`charging_plan_name: there is no charging plan ${name} now`)
   }
@@ -151,9 +149,7 @@ export async function storedCards(
   session?: ClientSession,
 ): Promise<WithId<CardDocument>[]> {
   const find = (filter: Filter<CardDocument>) =>
-    catalog.run('find cards', () =>
-      catalog.cards.find(filter, session === undefined ? {} : { session }).toArray(),
-    )
+    catalog.cards.find(filter, session === undefined ? {} : { session }).toArray()
   const digests = cards.map(({ secret_hmac }) => secret_hmac)
   const stored = await find({ secret_hmac: { $in: digests } })
   for (const [batch_number, of] of groupedByBatch(cards)) {
@@ -168,14 +164,9 @@ async function insertAll(
   session: ClientSession,
   cards: CardDocument[],
 ): Promise<void> {
-  await catalog.run('create cards', async () => {
-    try {
-      await catalog.cards.insertMany(cards, { session })
-    } catch (error) {
-      if (isDuplicate(error)) throw new EntityRuleError('cards: one of them exists already')
-      throw error
-    }
-  })
+  if (!(await isInserted(catalog.cards.insertMany(cards, { session })))) {
+    throw new EntityRuleError('cards: one of them exists already')
+  }
 }
 
 /** In the order of their numbers. */
@@ -184,14 +175,12 @@ export function findCards(
   query: CardQuery,
   { page, size }: { page: number; size: number },
 ): Promise<WithId<CardDocument>[]> {
-  return catalog.read('query cards', (limits) =>
-    catalog.cards
-      .find(filterOf(query), limits)
-      .sort({ batch_number: 1, serial_number: 1 })
-      .skip(page * size)
-      .limit(size)
-      .toArray(),
-  )
+  return catalog.reads.cards
+    .find(filterOf(query))
+    .sort({ batch_number: 1, serial_number: 1 })
+    .skip(page * size)
+    .limit(size)
+    .toArray()
 }
 
 /**
@@ -214,14 +203,13 @@ export async function updateCards(
   const updated = await inParts(
     { catalog, query, status: allowed, size: isRenumbered ? 0 : PART },
     async (session, cards) => {
-      const { modifiedCount, matchedCount } = await catalog.run('update cards', async () => {
-        try {
-          return await catalog.cards.updateMany(cards, { $set: change }, { session })
-        } catch (error) {
-          if (isDuplicate(error)) throw new EntityRuleError('update: such a card exists already')
-          throw error
-        }
-      })
+      const { modifiedCount, matchedCount } = await catalog.cards
+        .updateMany(cards, { $set: change }, { session })
+        .catch((error: unknown) => {
+          throw isDuplicate(error)
+            ? new EntityRuleError('update: such a card exists already')
+            : error
+        })
       const { batchNumber, serialNumber, status: from } = query
       const old = { serial_numbers: serialNumber, status: from, count: modifiedCount }
       const entry = { collection: 'cards', type: 'update', key: keyOf(batchNumber) }
@@ -255,13 +243,11 @@ async function inParts(
     const after = last === undefined ? {} : positionAfter(query, last)
     const filter: Filter<CardDocument> = { $and: [filterOf(query), { status }, after] }
     const part = await catalog.transaction('change cards', async (session) => {
-      const found = await catalog.run('find cards', () =>
-        catalog.cards
-          .find(filter, { session, projection: { batch_number: 1, serial_number: 1 } })
-          .sort({ batch_number: 1, serial_number: 1 })
-          .limit(size)
-          .toArray(),
-      )
+      const found = await catalog.cards
+        .find(filter, { session, projection: { batch_number: 1, serial_number: 1 } })
+        .sort({ batch_number: 1, serial_number: 1 })
+        .limit(size)
+        .toArray()
       const ids = found.map(({ _id }) => _id)
       const count = ids.length === 0 ? 0 : await act(session, { _id: { $in: ids }, status })
       return { found, count }
@@ -287,7 +273,7 @@ async function whyNone(
   query: CardQuery,
   status: CardStatus | undefined,
 ): Promise<EntityRuleError> {
-  const found = await catalog.run('find cards', () => catalog.cards.findOne(filterOf(query)))
+  const found = await catalog.cards.findOne(filterOf(query))
   if (found === null) return new NoCardError(NONE)
   if (status === undefined) return new EntityRuleError('cards that were used cannot be changed')
   const [from, to] = [shownStatus(found.status), shownStatus(status)]
@@ -307,9 +293,7 @@ export async function deleteCards(
 ): Promise<number> {
   const selected = { catalog, query, status: { $ne: 'Used' as const }, size: PART }
   const deleted = await inParts(selected, async (session, cards) => {
-    const { deletedCount } = await catalog.run('delete cards', () =>
-      catalog.cards.deleteMany(cards, { session }),
-    )
+    const { deletedCount } = await catalog.cards.deleteMany(cards, { session })
     const { batchNumber, serialNumber, status } = query
     const old = { serial_numbers: serialNumber, status, count: deletedCount }
     const entry = { collection: 'cards', type: 'delete', key: keyOf(batchNumber), old }
@@ -317,7 +301,7 @@ export async function deleteCards(
     return deletedCount
   })
   if (deleted > 0) return deleted
-  const used = await catalog.run('find cards', () => catalog.cards.findOne(filterOf(query)))
+  const used = await catalog.cards.findOne(filterOf(query))
   if (used === null) throw new NoCardError(NONE)
   throw new EntityRuleError('cards that were used cannot be deleted')
 }
@@ -345,17 +329,12 @@ export async function countCards(
   catalog: Catalog,
   batch_number: number,
 ): Promise<{ status: CardStatus; count: number }[]> {
-  const found = await catalog.read('count cards', (limits) =>
-    catalog.cards
-      .aggregate<{ _id: CardStatus; count: number }>(
-        [
-          { $match: { batch_number } },
-          { $group: { _id: '$status', count: { $sum: 1 } } },
-          { $sort: { _id: 1 } },
-        ],
-        limits,
-      )
-      .toArray(),
-  )
+  const found = await catalog.reads.cards
+    .aggregate<{ _id: CardStatus; count: number }>([
+      { $match: { batch_number } },
+      { $group: { _id: '$status', count: { $sum: 1 } } },
+      { $sort: { _id: 1 } },
+    ])
+    .toArray()
   return found.map(({ _id: status, count }) => ({ status, count }))
 }

@@ -4,6 +4,7 @@ import { type ClockMover, createClockMover } from '../../../src/admin/clock/move
 import { NODE_ACTOR } from '../../../src/catalog/actor.ts'
 import { createAudit } from '../../../src/catalog/audit/audit.ts'
 import { ObjectId } from '../../../src/catalog/collections.ts'
+import { withGuards } from '../../../src/catalog/connection.ts'
 import { loadConfig } from '../../../src/config/load.ts'
 import { beginJob, type ClaimedJob, claimJob, type NewJob } from '../../../src/jobs/jobs.ts'
 import type { JobHandlers } from '../../../src/jobs/runner.ts'
@@ -84,13 +85,12 @@ function mover(): ClockMover {
     },
   })
   return createClockMover({
-    catalog: {
-      ...catalog,
+    catalog: withGuards(catalog, {
       async run(what, operation) {
         await before(what)
         return catalog.run(what, operation)
       },
-    },
+    }),
     ...{ ledger, clock, config, handlers, log: silent },
     metrics: { sessionsExpired: () => undefined },
     audit: createAudit(catalog),
@@ -121,8 +121,8 @@ async function claimElsewhere(): Promise<ClaimedJob> {
 function endsLater(claimed: ClaimedJob, atMs: () => number): void {
   let looked = 0
   before = async (what) => {
-    if (what === 'find jobs') looked += 1
-    if (what === 'find jobs' && looked === 20) await claimed.end({ atMs: atMs() })
+    if (what === 'read jobs') looked += 1
+    if (what === 'read jobs' && looked === 20) await claimed.end({ atMs: atMs() })
   }
 }
 
@@ -151,7 +151,7 @@ describe('a job that another process runs', () => {
         await stores.catalog.jobs.updateOne({ kind }, { $set: { due: new Date(dueMs - 1) } })
       }
       before = async (what) => {
-        if (what !== 'move the clock') return
+        if (what !== 'write installation') return
         const claimed = await claimElsewhere()
         // It has read its time before, and finds nothing to do.
         endsLater(claimed, () => (kind === 'charge' ? dueMs : clock.nowMs() + 10_000))
@@ -171,8 +171,8 @@ it('sessions that the recorder has swept delay no others, and are recorded', asy
   await begin('charge', dueMs)
   let backlog = -1
   before = async (what) => {
-    if (what === 'claim a job') backlog = await streamBacklog(ledger)
-    if (what !== 'move the clock' || backlog !== -1) return
+    if (what === 'write jobs') backlog = await streamBacklog(ledger)
+    if (what !== 'write installation' || backlog !== -1) return
     backlog = 0
     const settings = { batchMax: 10, leaseMs: 5_000, replayMs: 1, token: 'recorder' }
     for (let partition = 0; partition < ledger.keys.partitions; partition += 1) {

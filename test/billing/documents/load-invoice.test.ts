@@ -11,7 +11,7 @@ const COUNT = 2_500
 /** The catalogue, the number of documents of each batch that it has read, and its cursor. */
 function watched(catalog: Catalog) {
   const sizes: number[] = []
-  const find = vi.spyOn(catalog.lines, 'find')
+  const find = vi.spyOn(catalog.unguarded.lines, 'find')
   const readBatches: Catalog['readBatches'] = async function* (...read) {
     for await (const batch of catalog.readBatches(...read)) {
       sizes.push(batch.length)

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { confirmInvoices } from '../../../src/billing/run/confirm.ts'
-import type { Catalog } from '../../../src/catalog/connection.ts'
+import { type Catalog, withGuards } from '../../../src/catalog/connection.ts'
 import { CatalogUnavailableError, EntityConflictError } from '../../../src/catalog/errors.ts'
 import { patienceOf } from '../../../src/catalog/patience.ts'
 import { exactAmount } from '../../../src/catalog/records/exact-amount.ts'
@@ -69,7 +69,7 @@ describe('a confirmation that MongoDB interrupts', () => {
     const run: Catalog['run'] = (what, act) => lost(what, () => catalog.run(what, act), away)
     const transaction: Catalog['transaction'] = (what, act) =>
       lost(what, () => catalog.transaction(what, act), error)
-    return { ...catalog, run, transaction, patience }
+    return { ...withGuards(catalog, { run }), transaction, patience }
   }
 
   it.each([

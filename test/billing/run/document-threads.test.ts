@@ -99,7 +99,6 @@ describe('large documents', () => {
     const entry = join(folder(), 'thread.mjs')
     writeFileSync(entry, WAITING)
     const catalog = {
-      run: (_: string, act: () => unknown) => act(),
       // The account has as many lines as its number says.
       lines: { countDocuments: async ({ aid }: { aid: number }) => aid },
     }

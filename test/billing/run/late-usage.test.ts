@@ -1,7 +1,7 @@
 /** Usage that is recorded after the confirmation of its cycle is invoiced once, by the next run. */
 import { describe, expect, it } from 'vitest'
 import { resetRun } from '../../../src/billing/run/runs.ts'
-import type { Catalog } from '../../../src/catalog/connection.ts'
+import { type Catalog, withGuards } from '../../../src/catalog/connection.ts'
 import { ACTOR } from '../../support/billing/books.ts'
 import { cycleOf, RUN_MS, useCycle } from '../../support/billing/cycle-fixture.ts'
 import { addPlan, usageOf, useLateUsage } from '../../support/billing/late-usage.ts'
@@ -205,9 +205,7 @@ function interrupted(catalog: Catalog, at: string, act: () => Promise<void>): Ca
     }
     return catalog.run(what, operation)
   }
-  return new Proxy(catalog, {
-    get: (target, name) => (name === 'run' ? run : Reflect.get(target, name)),
-  })
+  return withGuards(catalog, { run })
 }
 
 describe('a recorder beside a confirmation', () => {
@@ -217,7 +215,7 @@ describe('a recorder beside a confirmation', () => {
     cycle.at(RUN_MS)
     await run(JUNE)
     const newer = () => record(usageOf('a', 2, 5), usageOf('b', 1, 1))
-    const during = interrupted(cycle.catalog(), 'confirm an invoice', newer)
+    const during = interrupted(cycle.catalog(), 'write billrun', newer)
     expect(await confirm(JUNE, during)).toMatchObject({ confirmed: 1 })
     expect(await line('a')).toMatchObject({ v: 2, uninvoiced: { former: { aprice: 2 } } })
     cycle.at(JULY_MS)
@@ -232,7 +230,7 @@ describe('a recorder beside a confirmation', () => {
     await record(usageOf('a', 2, 3))
     await run(JUNE)
     const newer = () => record(usageOf('a', 3, 5))
-    const during = interrupted(cycle.catalog(), 'settle late lines', newer)
+    const during = interrupted(cycle.catalog(), 'write lines', newer)
     expect(await confirm(JUNE, during)).toMatchObject(REFUSED)
     await run(JUNE, true)
     expect(await confirm(JUNE)).toMatchObject({ confirmed: 1 })
@@ -266,7 +264,7 @@ describe('a recorder beside a confirmation', () => {
         ...(version > 1 ? [record({ ...older, version: 0 })] : []),
       ])
     }
-    const points = ['confirm an invoice', 'settle late lines', 'read the lines of a page', '']
+    const points = ['write billrun', 'write lines', 'read the lines of a page', '']
     await grow()
     for (const [key, atMs] of [
       [JUNE, RUN_MS],

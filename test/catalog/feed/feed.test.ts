@@ -1,6 +1,6 @@
 import { ObjectId } from 'mongodb'
 import { afterEach, describe, expect, it } from 'vitest'
-import type { Catalog } from '../../../src/catalog/connection.ts'
+import { type Catalog, withGuards } from '../../../src/catalog/connection.ts'
 import type { EntityCollection } from '../../../src/catalog/entities/entity-table.ts'
 import {
   type CatalogFeed,
@@ -196,8 +196,7 @@ describe('the catalogue', () => {
   it('starts a new poll if a poll is requested during another one', async () => {
     const catalog = await store.open()
     let during: (() => Promise<void>) | null = null
-    const { feed } = createFeed({
-      ...catalog,
+    const watched = withGuards(catalog, {
       async run(what, operation) {
         const result = await catalog.run(what, operation)
         const act = during
@@ -206,6 +205,7 @@ describe('the catalogue', () => {
         return result
       },
     })
+    const { feed } = createFeed(watched)
     await feed.start()
     let notified: Promise<boolean> | null = null
     // The revision numbers are read when something changes and the event arrives.

@@ -1,7 +1,7 @@
 import { ObjectId } from 'mongodb'
 import { describe, expect, it } from 'vitest'
 import type { Actor } from '../../../src/catalog/actor.ts'
-import type { Catalog } from '../../../src/catalog/connection.ts'
+import { type Catalog, withGuards } from '../../../src/catalog/connection.ts'
 import { CatalogUnavailableError } from '../../../src/catalog/errors.ts'
 import {
   readConfigVersion,
@@ -71,19 +71,18 @@ describe('versions of the stored configuration', () => {
 })
 
 describe('a writer who is killed', () => {
-  it.each(['keep a version of plays', 'write plays'])(
+  it.each(['write confighistory', 'write config'])(
     'before "%s" has lost nothing',
     async (crashPoint) => {
       const database = `history_${new ObjectId().toHexString()}`
       const catalog = await store.open(undefined, database)
       await write(catalog, { a: 1 })
-      const crashing: Catalog = {
-        ...catalog,
+      const crashing = withGuards(catalog, {
         run: (what, operation) =>
           what === crashPoint
             ? Promise.reject(new CatalogUnavailableError('gone'))
             : catalog.run(what, operation),
-      }
+      })
       await expect(write(crashing, { a: 2 })).rejects.toThrow('gone')
       expect((await catalog.config.findOne({ _id: 'plays' }))?.value).toEqual({ a: 1 })
       expect(await revsOf(catalog)).toHaveLength(1)
@@ -97,13 +96,12 @@ describe('a writer who is killed', () => {
   it('after a version that cannot be stored has not changed anything', async () => {
     const catalog = await store.open()
     await write(catalog, { a: 1 })
-    const full: Catalog = {
-      ...catalog,
+    const full = withGuards(catalog, {
       run: (what, operation) =>
-        what.startsWith('keep a version')
+        what === 'write confighistory'
           ? Promise.reject(new CatalogUnavailableError('full'))
           : catalog.run(what, operation),
-    }
+    })
     await expect(write(full, { a: 2 })).rejects.toThrow('full')
     expect((await catalog.config.findOne({ _id: 'plays' }))?.value).toEqual({ a: 1 })
   })

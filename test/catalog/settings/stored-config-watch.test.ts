@@ -1,6 +1,6 @@
 import { ObjectId } from 'mongodb'
 import { afterEach, describe, expect, it } from 'vitest'
-import type { Catalog } from '../../../src/catalog/connection.ts'
+import { type Catalog, withGuards } from '../../../src/catalog/connection.ts'
 import {
   type StoredConfig,
   writeStoredConfig,
@@ -55,18 +55,17 @@ describe('a watch of the stored configuration', () => {
   it('reads no values if nothing has changed', async () => {
     const catalog = await store.open()
     const done: string[] = []
-    const counted: Catalog = {
-      ...catalog,
+    const counted = withGuards(catalog, {
       run(what, operation) {
         done.push(what)
         return catalog.run(what, operation)
       },
-    }
+    })
     const { watch } = watchOf(counted)
     await watch.start()
     done.length = 0
     await watch.pollNow()
-    expect(done).toEqual(['read the revision of the stored configuration'])
+    expect(done).toEqual(['read config'])
   })
 
   it('finds the change of a writer that died before it published an event', async () => {

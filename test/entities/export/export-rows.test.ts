@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream'
 import { finished } from 'node:stream/promises'
 import { afterEach, describe, expect, it } from 'vitest'
-import type { Catalog } from '../../../src/catalog/connection.ts'
+import { type Catalog, withGuards } from '../../../src/catalog/connection.ts'
 import { DEFINITIONS } from '../../../src/entities/definitions/collections.ts'
 import type { CollectionDefinition } from '../../../src/entities/definitions/definition.ts'
 import { type ExportRequest, exportRows } from '../../../src/entities/export/export-rows.ts'
@@ -115,7 +115,7 @@ describe('CSV of discounts', () => {
       return scene.catalog().run(what, act)
     }
     const pages = currentRevisionPages(
-      { ...scene.catalog(), run },
+      withGuards(scene.catalog(), { run, read: run as Catalog['read'] }),
       {
         definition: DEFINITIONS.get('discounts') as CollectionDefinition,
         filter: {},

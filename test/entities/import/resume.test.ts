@@ -1,6 +1,6 @@
 /** An import that is killed or interrupted at any of its steps writes each row once. */
 import { describe, expect, it } from 'vitest'
-import type { Catalog } from '../../../src/catalog/connection.ts'
+import { type Catalog, withGuards } from '../../../src/catalog/connection.ts'
 import { CatalogUnavailableError } from '../../../src/catalog/errors.ts'
 import { patienceOf } from '../../../src/catalog/patience.ts'
 import { readProgress } from '../../../src/entities/import/progress.ts'
@@ -37,9 +37,9 @@ function dyingCatalog(catalog: Catalog, at: number, when: 'before' | 'after') {
     if (count >= at) throw dead
     return result
   }
+  const run: Catalog['run'] = (what, act) => step(() => catalog.run(what, act))
   const dying: Catalog = {
-    ...catalog,
-    run: (what, act) => step(() => catalog.run(what, act)),
+    ...withGuards(catalog, { run }),
     transaction: (what, act) => step(() => catalog.transaction(what, act)),
   }
   return { dying, wasReached: () => count >= at }
@@ -55,9 +55,9 @@ function interruptedCatalog(catalog: Catalog, at: number, when: 'before' | 'afte
     if (when === 'after') await act()
     throw lost
   }
+  const run: Catalog['run'] = (what, act) => step(() => catalog.run(what, act))
   const interrupted: Catalog = {
-    ...catalog,
-    run: (what, act) => step(() => catalog.run(what, act)),
+    ...withGuards(catalog, { run }),
     transaction: (what, act) => step(() => catalog.transaction(what, act)),
   }
   return { interrupted, wasReached: () => count >= at }

@@ -29,7 +29,7 @@ async function withPlays(plays: object[]): Promise<Catalog> {
   await insertEntity(catalog, 'plans', { name: 'TEEN', play: ['Youth'] })
   await insertEntity(catalog, 'services', { play: 'Default' })
   const stored = { rev: 1, value: { plays }, changed: new Date(NOW_MS), changed_by: 'test' }
-  await catalog.run('configure', () => catalog.config.insertOne({ _id: 'plays', ...stored }))
+  await catalog.config.insertOne({ _id: 'plays', ...stored })
   return catalog
 }
 
@@ -178,10 +178,8 @@ describe('a subscriber', () => {
     const catalog = await withAccount()
     const cache = createRuleCache()
     await check('subscribers', subscriber, contextOf(catalog, { cache }))
-    await catalog.run('take all away', async () => {
-      await catalog.plans.deleteMany({})
-      await catalog.subscribers.deleteMany({})
-    })
+    await catalog.plans.deleteMany({})
+    await catalog.subscribers.deleteMany({})
     await check('subscribers', { ...subscriber, sid: 19 }, contextOf(catalog, { cache }))
     const alone = check('subscribers', { ...subscriber, sid: 19 }, contextOf(catalog))
     expect(await refusal(alone)).toEqual([0, expect.any(String)])

@@ -167,9 +167,7 @@ describe('a prepaid include', () => {
   it('is kept while there is credit of it', async () => {
     const catalog = await store.open()
     const put = (bucket_id: number, more: Partial<BalanceDocument>) =>
-      catalog.run('project', () =>
-        catalog.balances.insertOne({ ...balance(more), bucket_id } as BalanceDocument),
-      )
+      catalog.balances.insertOne({ ...balance(more), bucket_id } as BalanceDocument)
     await put(1, {})
     await put(2, { free: 5, pp_includes_external_id: 2 })
     await put(3, { free: 5, to: new Date(NOW_MS) })
@@ -179,7 +177,7 @@ describe('a prepaid include', () => {
     await put(5, { reserved: 5, to: day('2026-03-05'), sid: 0 })
     expect(await neededBy(catalog, 'prepaidincludes', money)).toContain('balances of account 17')
     await put(1, { free: -1, aid: 20, sid: 21 })
-    await catalog.run('end', () => catalog.balances.deleteOne({ bucket_id: 5 }))
+    await catalog.balances.deleteOne({ bucket_id: 5 })
     expect(await neededBy(catalog, 'prepaidincludes', money)).toContain('balances of sid 21')
   })
 
@@ -217,9 +215,7 @@ describe('a prepaid group', () => {
       const texts = { service_provider: '', additional_information: '' }
       const rest = { charging_plan_name: 'TOPUP20', ...texts, to: day(to) }
       const creation_time = day('2026-01-01')
-      return catalog.run('make a card', () =>
-        catalog.cards.insertOne({ ...card, ...rest, creation_time }),
-      )
+      return catalog.cards.insertOne({ ...card, ...rest, creation_time })
     }
     await put(1, 'Used', '2027-01-01')
     await put(2, 'Idle', '2026-03-01')

@@ -5,7 +5,7 @@ import { expect, it } from 'vitest'
 import { appendRecords } from '../../../src/catalog/audit/append.ts'
 import { auditDocument } from '../../../src/catalog/audit/audit.ts'
 import { verifyChain } from '../../../src/catalog/audit/verify.ts'
-import type { Catalog } from '../../../src/catalog/connection.ts'
+import { type Catalog, withGuards } from '../../../src/catalog/connection.ts'
 import { CatalogUnavailableError } from '../../../src/catalog/errors.ts'
 import { loadConfig } from '../../../src/config/load.ts'
 import { beginRetention, retentionHandler } from '../../../src/jobs/retention/retention.ts'
@@ -124,7 +124,7 @@ it('records are removed later if MongoDB is unavailable', async () => {
     if (isAway) return Promise.reject(new CatalogUnavailableError('away'))
     return open().catalog.run(what, operation)
   }
-  const runner = runnerOn({ ...open().catalog, run }, 10)
+  const runner = runnerOn(withGuards(open().catalog, { run }), 10)
   await expect.poll(() => tried).toBeGreaterThan(2)
   expect(await left()).toBe(17)
   isAway = false

@@ -56,7 +56,7 @@ export function useScene(): () => Promise<Scene> {
     const events = catalog.events
     return {
       catalog,
-      connect: () => store.open(store.url(), events.dbName),
+      connect: () => store.open(store.url(), catalog.unguarded.events.dbName),
       metrics,
       records,
       async settings(http, others = {}) {

@@ -254,9 +254,10 @@ export const billrunChargestatus = action({
       kind: 'confirm',
       ...(stamp !== undefined && { subject: stamp }),
     } as const
-    const running = await catalog.run('find a job', () =>
-      catalog.jobs.findOne({ active: { $gt: '' }, $or: [{ kind: 'charge' }, confirmation] }),
-    )
+    const running = await catalog.jobs.findOne({
+      active: { $gt: '' },
+      $or: [{ kind: 'charge' }, confirmation],
+    })
     return { details: [{ status: running === null }] }
   },
 })

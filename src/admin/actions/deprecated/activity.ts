@@ -64,13 +64,11 @@ export const activity = action({
     } = given
     if (from.getTime() > to.getTime()) throw new ActionError('from_date is after to_date')
     const filter = { sid, usaget: { $in: usagets }, urt: { $gte: from, $lte: to } }
-    const rows = await call.catalog.read('read activity', (limits) =>
-      call.catalog.lines
-        .find(filter as object, { ...limits, projection: { ...SHOWN, _id: 0 } })
-        .sort({ urt: 1 })
-        .limit(ROWS_MAX)
-        .toArray(),
-    )
+    const rows = await call.catalog.reads.lines
+      .find(filter as object, { projection: { ...SHOWN, _id: 0 } })
+      .sort({ urt: 1 })
+      .limit(ROWS_MAX)
+      .toArray()
     return { details: rows.map((row) => rowOf(row as unknown as Fields, numberAt, call)) }
   },
 })
@@ -108,13 +106,11 @@ async function revisionsOf(
     return current === undefined ? [] : [{ fromMs: 0, msisdn: current['msisdn'] }]
   }
   const filter = { type: 'subscriber', sid, deleted: { $ne: true } } as const
-  const stored = await catalog.read('find subscriber', (limits) =>
-    catalog.subscribers
-      .find(filter, limits)
-      .project<{ from: Date; msisdn?: unknown }>({ from: 1, msisdn: 1 })
-      .sort({ from: 1 })
-      .toArray(),
-  )
+  const stored = await catalog.reads.subscribers
+    .find(filter)
+    .project<{ from: Date; msisdn?: unknown }>({ from: 1, msisdn: 1 })
+    .sort({ from: 1 })
+    .toArray()
   return stored.map(({ from, msisdn }) => ({ fromMs: from.getTime(), msisdn }))
 }
 

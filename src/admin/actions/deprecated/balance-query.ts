@@ -113,9 +113,7 @@ export async function findAccountOf(
   const customers = await lookup.subscribers([sid], nowMs)
   if (customers !== null) return aidOf(customers.get(sid))
   const filter = { type: 'subscriber', sid, deleted: { $ne: true } } as const
-  const stored = await catalog.run('find subscriber', () =>
-    catalog.subscribers.findOne(filter, { sort: { from: -1 } }),
-  )
+  const stored = await catalog.subscribers.findOne(filter, { sort: { from: -1 } })
   return aidOf(stored)
 }
 
@@ -219,9 +217,9 @@ async function missingBalances(
 ): Promise<(Fields & Include)[]> {
   const now = new Date(nowMs)
   const filter = { from: { $lte: now }, to: { $gt: now }, deleted: { $ne: true } } as const
-  const includes = await catalog.run('read prepaid includes', () =>
-    catalog.prepaidincludes.find({ ...filter, external_id: { $nin: [...present] } }).toArray(),
-  )
+  const includes = await catalog.prepaidincludes
+    .find({ ...filter, external_id: { $nin: [...present] } })
+    .toArray()
   return includes.map((include) => {
     const { external_id: id, name, charging_by, charging_by_usaget, priority } = include
     const [shared, unlimited] = [include.shared === true, include.unlimited === true]

@@ -115,9 +115,7 @@ async function planByExternalId(catalog: Catalog, sent: unknown, nowMs: number):
     throw new ActionError('Field query.charging_plan_external_id should be of type Integer')
   }
   const filter = { external_id: { $in: [id, String(id)] }, ...inForce(nowMs) }
-  const found = await catalog.run('find charging plan', () =>
-    catalog.prepaidgroups.findOne(filter as object),
-  )
+  const found = await catalog.prepaidgroups.findOne(filter as object)
   if (found === null) throw new ActionError(`there is no charging plan with external_id ${id} now`)
   return found.name
 }
@@ -125,12 +123,10 @@ async function planByExternalId(catalog: Catalog, sent: unknown, nowMs: number):
 /** The charging plan of the auto-renewal of a subscriber. */
 async function planOfRenewal(catalog: Catalog, sid: number, nowMs: number): Promise<string> {
   const filter = { sid, ...inForce(nowMs) }
-  const found = await catalog.run('find auto-renewal', () =>
-    catalog.autorenew
-      .find(filter as object)
-      .limit(2)
-      .toArray(),
-  )
+  const found = await catalog.autorenew
+    .find(filter as object)
+    .limit(2)
+    .toArray()
   const [one] = found
   if (one !== undefined && found.length === 1) return one.bucket_group
   const count = found.length === 0 ? 'no auto-renewal' : 'more than one auto-renewal'

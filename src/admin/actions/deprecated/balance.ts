@@ -108,9 +108,11 @@ async function readBalance(
 async function hasAccount({ catalog, lookup, nowMs }: ActionCall, aid: number): Promise<boolean> {
   const customers = await lookup.accounts([aid], nowMs)
   if (customers !== null) return customers.has(aid)
-  const found = await catalog.run('find account', () =>
-    catalog.subscribers.findOne({ type: 'account', aid, deleted: { $ne: true } } as object),
-  )
+  const found = await catalog.subscribers.findOne({
+    type: 'account',
+    aid,
+    deleted: { $ne: true },
+  } as object)
   return found !== null
 }
 
@@ -133,13 +135,11 @@ async function subscribersOf(
     type: { $ne: 'balance' },
     ...(wanted.length > 0 && { sid: { $in: wanted } }),
   }
-  const found = (await catalog.read('read lines of a balance', (limits) =>
-    catalog.lines
-      .find(filter as object, limits)
-      .sort({ urt: 1 })
-      .limit(LINES_MAX + 1)
-      .toArray(),
-  )) as unknown as Fields[]
+  const found = (await catalog.reads.lines
+    .find(filter as object)
+    .sort({ urt: 1 })
+    .limit(LINES_MAX + 1)
+    .toArray()) as unknown as Fields[]
   if (found.length > LINES_MAX) {
     throw new ActionError(`Maximum of lines is ${LINES_MAX}: name fewer subscribers`)
   }

@@ -75,20 +75,18 @@ async function usageOf(
   { catalog }: ActionCall,
   { filter, moreThan }: { readonly filter: object; readonly moreThan: number },
 ): Promise<readonly UsageRow[]> {
-  const rows = await catalog.read('sum data usage', (limits) =>
-    catalog.lines
-      .aggregate<UsageRow>(
-        [
-          { $match: filter },
-          { $group: { _id: { aid: '$aid', sid: '$sid' }, bytes: { $sum: '$usagev' } } },
-          { $match: { bytes: { $gt: moreThan } } },
-          { $sort: { _id: 1 } },
-          { $limit: SUBSCRIBERS_MAX + 1 },
-        ],
-        { ...limits, allowDiskUse: true },
-      )
-      .toArray(),
-  )
+  const rows = await catalog.reads.lines
+    .aggregate<UsageRow>(
+      [
+        { $match: filter },
+        { $group: { _id: { aid: '$aid', sid: '$sid' }, bytes: { $sum: '$usagev' } } },
+        { $match: { bytes: { $gt: moreThan } } },
+        { $sort: { _id: 1 } },
+        { $limit: SUBSCRIBERS_MAX + 1 },
+      ],
+      { allowDiskUse: true },
+    )
+    .toArray()
   if (rows.length <= SUBSCRIBERS_MAX) return rows
   throw new ActionError(`Maximum of subscribers is ${SUBSCRIBERS_MAX}: ask for fewer accounts`)
 }

@@ -69,8 +69,6 @@ async function removableLines(
     type: 'credit',
     $or: [{ billrun: { $gte: active } }, { billrun: { $exists: false } }],
   }
-  const found = await catalog.run('find lines to remove', () =>
-    catalog.lines.find(filter as object, { projection: { _id: 1 } }).toArray(),
-  )
+  const found = await catalog.lines.find(filter as object, { projection: { _id: 1 } }).toArray()
   return found.map(({ _id }) => String(_id))
 }

@@ -51,9 +51,7 @@ async function create(sent: unknown, call: ActionCall): Promise<ActionAnswer> {
     statistics: statisticsIn(sent),
   }
   await catalog.transaction('store statistics', async (session) => {
-    await catalog.run('insert statistics', () =>
-      catalog.statistics.insertOne(document, { session }),
-    )
+    await catalog.statistics.insertOne(document, { session })
     const key = document._id.toHexString()
     appendAudit(session, actor, nowMs, { collection: 'statistics', type: 'create', key })
   })
@@ -83,13 +81,11 @@ async function query(
     ...(to !== undefined && to !== '' && { $lt: dayStart(to, 'to', zone, 1) }),
   }
   const filter = Object.keys(conditions).length === 0 ? {} : { creation_date: conditions }
-  const found = await catalog.read('query statistics', (limits) =>
-    catalog.statistics
-      .find(filter, limits)
-      .sort({ creation_date: 1 })
-      .limit(ROWS_MAX + 1)
-      .toArray(),
-  )
+  const found = await catalog.reads.statistics
+    .find(filter)
+    .sort({ creation_date: 1 })
+    .limit(ROWS_MAX + 1)
+    .toArray()
   if (found.length > ROWS_MAX) throw new ActionError(`Maximum of statistics is ${ROWS_MAX}`)
   const rows = found.map((document) => viewOf(document, call))
   // Existing clients read the list from `desc`.

@@ -25,13 +25,11 @@ export async function querySubscribers(
     throw new ActionError('query must have sid, imsi, msisdn or aid', CODES.noQuery)
   }
   const filter = { ...named, ...periodIn(query ?? {}, call), ...NOT_DELETED }
-  const rows = (await catalog.read('query subscribers', (limits) =>
-    catalog.subscribers
-      .find(filter as object, limits)
-      .sort({ sid: 1, from: 1 })
-      .limit(REVISIONS_MAX)
-      .toArray(),
-  )) as unknown as Fields[]
+  const rows = (await catalog.reads.subscribers
+    .find(filter as object)
+    .sort({ sid: 1, from: 1 })
+    .limit(REVISIONS_MAX)
+    .toArray()) as unknown as Fields[]
   const definition = DEFINITIONS.get('subscribers')
   if (definition !== undefined) {
     await recordRead(entityApi.stores, actor, { definition, action: 'get', filter, rows })
