@@ -7,7 +7,7 @@ import {
   immediateKeyMs,
   periodOf,
   recurrenceOf,
-} from '../../../src/billing/cycle-key.ts'
+} from '../../src/billing/cycle-key.ts'
 
 const JERUSALEM = { zone: 'Asia/Jerusalem', cycleDay: 1 }
 const iso = (atMs: number) => new Date(atMs).toISOString()
