@@ -2,8 +2,10 @@
 import { Type } from '@sinclair/typebox'
 import type { Collection } from '../../catalog/collections.ts'
 import { choice, closed, integer, listOf, text } from '../../catalog/entities/json-schema.ts'
+import { present } from '../../domain/assert.ts'
 import type { Fields } from '../../domain/fields.ts'
 import { NOT_DELETED } from '../../entities/actions/revisions.ts'
+import { DEFINITIONS } from '../../entities/definitions/collections.ts'
 import { ActionError } from '../../requests/errors.ts'
 import type { RawParameters } from '../../requests/raw-parameters.ts'
 import { type ActionCall, action, type EntityAction } from './action.ts'
@@ -93,22 +95,22 @@ function entityActionsOf(raw: RawParameters): readonly EntityAction[] {
 
 async function usersOf({ collection, field }: Use, key: string, call: ActionCall) {
   const path = field.replace('KEY', key)
-  const isHolder = (HOLDERS as readonly string[]).includes(collection)
+  const { store, fixed, keyField } = present(DEFINITIONS.get(collection), collection)
   const filter = {
-    ...(isHolder && { type: collection.slice(0, -1) }),
+    ...fixed,
     [path]: field.includes('KEY') ? { $exists: true } : key,
     to: { $gt: new Date(call.nowMs) },
     ...NOT_DELETED,
   }
-  const name = keyField(collection)
+  const documents = call.catalog[store] as unknown as Collection<Fields>
   const rows = await call.catalog.read(
     'find references',
     (limits) =>
-      documents(call, collection)
+      documents
         .aggregate<Fields>(
           [
             { $match: filter },
-            { $group: { _id: `$${name}` } },
+            { $group: { _id: `$${keyField}` } },
             { $sort: { _id: 1 } },
             { $limit: USERS_MAX + 1 },
           ],
@@ -119,17 +121,4 @@ async function usersOf({ collection, field }: Use, key: string, call: ActionCall
   )
   const keys = rows.slice(0, USERS_MAX).map(({ _id }) => String(_id))
   return { collection, field: path, keys, count: keys.length, more: rows.length > USERS_MAX }
-}
-
-function keyField(collection: Referring): string {
-  if (collection === 'subscribers') return 'sid'
-  if (collection === 'accounts') return 'aid'
-  return collection === 'plans' || collection === 'services' || collection === 'prepaidincludes'
-    ? 'name'
-    : 'key'
-}
-
-function documents({ catalog }: ActionCall, collection: Referring): Collection<Fields> {
-  const name = collection === 'accounts' ? 'subscribers' : collection
-  return catalog[name] as unknown as Collection<Fields>
 }
