@@ -14,6 +14,7 @@ import { limitConnections } from './connections.ts'
 import { readForwarded, trustedProxyCheck } from './forwarded.ts'
 import { AdminResponse } from './headers.ts'
 import { errorHandler } from './http/answer.ts'
+import { bodyErrorOf } from './http/body.ts'
 import { readAdminTls } from './listening.ts'
 
 export type ServerSettings = Pick<
@@ -163,7 +164,7 @@ function answerErrors(server: FastifyInstance, log: Pick<Logger, 'error'>): void
   )
   const answerApiError = errorHandler(log)
   server.setErrorHandler((error: FastifyError, request, reply) => {
-    if (apiErrorOf(error) !== null) return answerApiError(error, request, reply)
+    if (apiErrorOf(bodyErrorOf(error)) !== null) return answerApiError(error, request, reply)
     const status = error.statusCode ?? 500
     const isOurs = status >= 500
     if (isOurs) log.error({ err: error, req: request }, 'request failed')

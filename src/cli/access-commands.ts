@@ -19,6 +19,7 @@ const USER_COMMANDS: readonly CommandSpec[] = [
   {
     name: 'user list',
     help: 'Show the users who may log in.',
+    isReading: true,
     options: { json, ...common },
     run: async ({ shell, options }) => (await import('./user.ts')).listUsers(shell, options),
   },
@@ -92,6 +93,7 @@ const CLIENT_COMMANDS: readonly CommandSpec[] = [
   {
     name: 'client list',
     help: 'Show the clients, without their secrets.',
+    isReading: true,
     options: { json, ...common },
     run: async ({ shell, options }) => (await import('./client.ts')).listClients(shell, options),
   },
@@ -117,6 +119,7 @@ const SECRETS_COMMANDS: readonly CommandSpec[] = [
   {
     name: 'secrets status',
     help: 'Show the key that each stored secret is sealed with, but not the secret.',
+    isReading: true,
     options: { json, ...common },
     run: async ({ shell, options }) => (await import('./secrets.ts')).showSecrets(shell, options),
   },
@@ -138,12 +141,14 @@ const SETTINGS_COMMANDS: readonly CommandSpec[] = [
   {
     name: 'settings list',
     help: 'Show the categories of the stored configuration.',
+    isReading: true,
     options: { json, ...common },
     run: async ({ shell, options }) => (await import('./settings.ts')).listSettings(shell, options),
   },
   {
     name: 'settings get',
     help: 'Show the stored value of a category in YAML, without secrets.',
+    isReading: true,
     operands: [setting],
     options: { rev: text('N', 'an older version'), json, ...common },
     run: async ({ shell, operands, options }) =>
@@ -168,6 +173,7 @@ const SETTINGS_COMMANDS: readonly CommandSpec[] = [
   {
     name: 'settings history',
     help: 'Show who has changed a category, and when.',
+    isReading: true,
     operands: [setting],
     options: { json, ...common },
     run: async ({ shell, operands, options }) =>

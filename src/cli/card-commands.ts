@@ -25,6 +25,7 @@ export const CARD_COMMANDS: readonly CommandSpec[] = [
   {
     name: 'card list',
     help: 'Show how many cards of a batch are in each state.',
+    isReading: true,
     options: { batch, json, ...common },
     run: async ({ shell, options }) => (await import('./card.ts')).listCards(shell, options),
   },

@@ -40,6 +40,8 @@ export interface CommandCall {
 export interface CommandSpec {
   readonly name: string
   readonly help: string
+  /** It ends when nobody reads its output any more; others finish what they do. */
+  readonly isReading?: true
   readonly operands?: readonly OperandSpec[]
   /** Arguments after the operands: none or several. */
   readonly rest?: OperandSpec<string>

@@ -12,6 +12,7 @@ const SESSION_COMMANDS: readonly CommandSpec[] = [
   {
     name: 'session list',
     help: 'Show the open sessions of a subscriber or of an account.',
+    isReading: true,
     options: {
       sid,
       aid: text('N', 'account number; with --sid for a subscriber that is closed'),
@@ -56,6 +57,7 @@ const PEER_COMMANDS: readonly CommandSpec[] = [
   {
     name: 'peer list',
     help: 'Show the network elements that may charge, with prefixes of their key hashes.',
+    isReading: true,
     options: { json, ...common },
     run: async ({ shell, options }) => (await import('./peer.ts')).listPeers(shell, options),
   },
@@ -93,6 +95,7 @@ const PRIVACY_COMMANDS: readonly CommandSpec[] = [
   {
     name: 'job list',
     help: 'Show erasures and retention runs with their progress and results.',
+    isReading: true,
     options: { json, ...common },
     run: async ({ shell, options }) => (await import('./job-list.ts')).listJobs(shell, options),
   },
@@ -118,6 +121,7 @@ const EXTERNAL_COMMANDS: readonly CommandSpec[] = [
   {
     name: 'external check',
     help: 'Call the customer system for an example, and say what is wrong with its answers.',
+    isReading: true,
     options: {
       aid: text('N', 'number of an account that it has'),
       sid: text('N', 'number of a subscriber of this account'),
@@ -175,6 +179,7 @@ export const COMMANDS: readonly CommandSpec[] = [
   {
     name: 'balance show',
     help: 'Show the live balances of a subscriber, or the shared balances of an account.',
+    isReading: true,
     options: { sid, aid: text('N', 'account number'), json, ...common },
     run: async ({ shell, options }) =>
       (await import('./balance-show.ts')).showBalance(shell, options),
@@ -199,6 +204,7 @@ export const COMMANDS: readonly CommandSpec[] = [
   {
     name: 'quote',
     help: 'Show the price of usage: for cases in a file, or for a subscriber now. Read-only.',
+    isReading: true,
     options: {
       cases: text('FILE', 'cases as lines of JSON, - for standard input; no store is needed'),
       sid,
@@ -215,6 +221,7 @@ export const COMMANDS: readonly CommandSpec[] = [
   {
     name: 'audit',
     help: 'Check that every unit is accounted for, and that bills agree with the journal.',
+    isReading: true,
     options: {
       at: text('DATE', 'also compare the balances of bills at a past time with the journal'),
       explain: toggle('name the sessions, lines and operations behind each difference'),
@@ -230,6 +237,7 @@ export const COMMANDS: readonly CommandSpec[] = [
   {
     name: 'check',
     help: 'Check settings and stored entities for what charging cannot use, or would misuse.',
+    isReading: true,
     options: { json, ...common },
     run: async ({ shell, options }) => (await import('./check.ts')).check(shell, options),
   },
@@ -269,6 +277,7 @@ export const COMMANDS: readonly CommandSpec[] = [
   {
     name: 'diameter send',
     help: 'Send credit-control requests to a node over Diameter, and show its answers.',
+    isReading: true,
     options: {
       ccr: text(
         'FILE',
@@ -292,12 +301,14 @@ export const COMMANDS: readonly CommandSpec[] = [
   {
     name: 'version',
     help: 'Show the version.',
+    isReading: true,
     options: { help: common.help },
     run: async ({ shell }) => printed(shell, versionOf()),
   },
   {
     name: 'help',
     help: 'Show all commands.',
+    isReading: true,
     options: { help: common.help },
     run: async ({ shell }) => printed(shell, helpText()),
   },

@@ -23,6 +23,7 @@ export const CYCLE_COMMANDS: readonly CommandSpec[] = [
   {
     name: 'cycle preview',
     help: 'Compute invoices without storing them, also of a later cycle or with a supposed change.',
+    isReading: true,
     options: {
       ...cycle,
       aid: text('N', 'the only account; all if not given'),
@@ -37,6 +38,7 @@ export const CYCLE_COMMANDS: readonly CommandSpec[] = [
   {
     name: 'cycle status',
     help: 'Show the state of a cycle, the progress of its run, and its invoices.',
+    isReading: true,
     options: { ...cycle, json, ...common },
     run: async ({ shell, options }) => (await import('./cycle.ts')).showCycle(shell, options),
   },
@@ -61,6 +63,7 @@ export const CYCLE_COMMANDS: readonly CommandSpec[] = [
   {
     name: 'cycle parked',
     help: 'Show the accounts that failed, compute them again, or leave them out.',
+    isReading: true,
     options: {
       ...cycle,
       retry: toggle('compute them again'),

@@ -22,6 +22,7 @@ export const FILE_TYPE_COMMANDS: readonly CommandSpec[] = [
   {
     name: 'filetype list',
     help: 'Show all file types and whether each can be used.',
+    isReading: true,
     options: { json, ...common },
     run: async ({ shell, options }) =>
       (await import('./filetype.ts')).listFileTypes(shell, options),
@@ -29,6 +30,7 @@ export const FILE_TYPE_COMMANDS: readonly CommandSpec[] = [
   {
     name: 'filetype show',
     help: 'Show the document of a file type, in YAML.',
+    isReading: true,
     operands: [nameOf('file type')],
     options: { json, ...common },
     run: async ({ shell, operands, options }) =>
@@ -45,6 +47,7 @@ export const FILE_TYPE_COMMANDS: readonly CommandSpec[] = [
   {
     name: 'filetype check',
     help: 'Decode a message by a document and show each step, or check saved samples.',
+    isReading: true,
     operands: [documentFile('a document; with --samples also the name of a file type')],
     options: {
       sample: text('BODY', 'file with the bytes of a message; no store is needed'),
@@ -66,6 +69,7 @@ export const FIELD_COMMANDS: readonly CommandSpec[] = [
   {
     name: 'field list',
     help: 'Show the fields of a collection: configured and default ones.',
+    isReading: true,
     operands: [collection],
     options: { json, ...common },
     run: async ({ shell, operands, options }) =>
@@ -116,6 +120,7 @@ export const ENTITY_COMMANDS: readonly CommandSpec[] = [
   {
     name: 'export',
     help: 'Write entities as CSV or lines of JSON, one revision each.',
+    isReading: true,
     operands: [collection],
     options: {
       query: text('JSON', 'filter as in the entity API; all if not given'),

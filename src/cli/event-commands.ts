@@ -15,6 +15,7 @@ export const EVENT_COMMANDS: readonly CommandSpec[] = [
   {
     name: 'event list',
     help: 'Show events with the state of their delivery, the newest first.',
+    isReading: true,
     options: { ...filters, limit: text('N', 'events at most; 100 if not given'), json, ...common },
     run: async ({ shell, options }) => (await import('./event.ts')).listEvents(shell, options),
   },
@@ -34,6 +35,7 @@ export const EVENT_COMMANDS: readonly CommandSpec[] = [
   {
     name: 'event test',
     help: 'Show what a rule of balances finds in usage of a subscriber now. Read-only.',
+    isReading: true,
     operands: [{ name: 'RULE', help: 'event_code of a stored rule, or a file with a rule' }],
     options: {
       sid,

@@ -20,7 +20,7 @@ export async function runCommandLine(
     const { command, ...given } = parseCommandLine(argv)
     shell = new Shell(surroundings, optionalText(given.options, 'config'))
     const isHelp = given.options['help'] === true
-    if (isHelp || isReading(command.name)) shell.stopWithoutReader()
+    if (isHelp || command.isReading === true) shell.stopWithoutReader()
     else shell.continueWithoutReader()
     if (!isHelp && command.run !== undefined) {
       return await command.run({ ...given, shell, roles, tools })
@@ -31,13 +31,4 @@ export async function runCommandLine(
     shell.printError(`tollgate: ${errorText(error)}`)
     return error instanceof UsageError ? 2 : 1
   }
-}
-
-/** Last words of the commands for `isReading`. */
-const READING =
-  'list show get history parked preview status check test send audit export quote help version'
-
-/** True if a command ends when nobody reads its output any more; others finish what they do. */
-export function isReading(name: string): boolean {
-  return READING.split(' ').includes(name.split(' ').at(-1) ?? '')
 }

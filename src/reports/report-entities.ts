@@ -2,7 +2,7 @@
 import { refName, type Schema } from '../catalog/entities/json-schema.ts'
 import type { Fields } from '../domain/fields.ts'
 import { DEFINITIONS } from '../entities/definitions/collections.ts'
-import type { CollectionDefinition } from '../entities/definitions/definition.ts'
+import { type CollectionDefinition, isRecord } from '../entities/definitions/definition.ts'
 import type { FieldDefinition } from '../entities/fields/field-definition.ts'
 import { RECORD_FIELDS } from '../entities/records/record-schemas.ts'
 import { EntityRuleError } from '../requests/errors.ts'
@@ -105,7 +105,7 @@ function entity(
     ['_id', 'id'],
   ])
   for (const field of hidden) fields.delete(field)
-  const hasRevisions = definition.store === 'subscribers'
+  const hasRevisions = !isRecord(definition)
   return { name, definition, hasRevisions, fields, joins }
 }
 

@@ -59,7 +59,7 @@ export function apiErrorOf(error: unknown, mayHaveWritten = true): ApiError | nu
   if (isRefusedRegex(error)) {
     return new RequestError(400, 'query: the store cannot run one of the regular expressions')
   }
-  return requestErrorOf(error)
+  return null
 }
 
 function unavailable(store: string, mayHaveWritten: boolean): RequestError {
@@ -77,28 +77,6 @@ const REGEX_CODES: ReadonlySet<unknown> = new Set([51_091, 238])
 function isRefusedRegex(error: unknown): boolean {
   if (!(error instanceof Error) || !('code' in error)) return false
   return REGEX_CODES.has(error.code) && /regular expression/i.test(error.message)
-}
-
-/**
- * Maps an error of reading a body to the response; an `ApiError` is returned unchanged. Null for
- * errors that the client has not caused.
- */
-export function requestErrorOf(error: unknown): ApiError | null {
-  if (error instanceof ApiError) return error
-  const code = error instanceof Error && 'code' in error ? String(error.code) : ''
-  if (isAborted(error, code)) return new RequestError(400, 'the body is incomplete')
-  if (!code.startsWith('FST_ERR_CTP_')) return null
-  if (code === 'FST_ERR_CTP_BODY_TOO_LARGE') return new RequestError(413, 'the body is too large')
-  if (code === 'FST_ERR_CTP_INVALID_MEDIA_TYPE') {
-    return new RequestError(415, `a body must be JSON, or a form, by its 'content-type'`)
-  }
-  return new RequestError(400, 'the body cannot be read')
-}
-
-/** The client has disconnected. Fastify marks errors of reading a body as client errors (400). */
-function isAborted(error: unknown, code: string): boolean {
-  if (code === 'ERR_STREAM_PREMATURE_CLOSE') return true
-  return code === 'ECONNRESET' && (error as { statusCode?: unknown }).statusCode === 400
 }
 
 /** The error as the action API returns it; null for an internal error. */

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest'
 import { COMMANDS } from '../../src/cli/commands.ts'
 import { errorText } from '../../src/cli/errors.ts'
 import type { Roles } from '../../src/cli/role.ts'
-import { isReading, runCommandLine } from '../../src/cli/run.ts'
+import { runCommandLine } from '../../src/cli/run.ts'
 import type { Tools } from '../../src/cli/tools.ts'
 import { createLogger } from '../../src/runtime/log.ts'
 import { openRedis, waitForRedis } from '../../src/store/redis.ts'
@@ -59,9 +59,9 @@ const WITHOUT_STORES = [
   // Reads the file of an event first.
   'event test',
 ]
-const READING = COMMANDS.map(({ name }) => name).filter(
-  (name) => isReading(name) && !WITHOUT_STORES.includes(name),
-)
+const READING = COMMANDS.filter(({ isReading }) => isReading)
+  .map(({ name }) => name)
+  .filter((name) => !WITHOUT_STORES.includes(name))
 const AWAY = {
   TOLLGATE_REDIS_URL: 'redis://127.0.0.1:1',
   TOLLGATE_REDIS_CONNECT_TIMEOUT_MS: '100',

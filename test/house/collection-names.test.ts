@@ -12,6 +12,8 @@ import {
   walk,
 } from './tree.ts'
 
+/** Code for all collections. */
+const FOLDERS = ['src/entities', 'src/admin/actions', 'src/admin/openapi', 'src/reports']
 /** The rules of single collections, whose fields may have the same names. */
 const OF_ONE = 'src/entities/rules/'
 
@@ -47,8 +49,8 @@ function comparisons(files: readonly SourceFile[]): readonly Violation[] {
   return found
 }
 
-it('the entity API compares no name of a collection outside of its rules', () => {
-  const files = readTree(HOUSE, ['src/entities']).filter(isTypeScript)
+it('the APIs compare no name of a collection outside of its rules', () => {
+  const files = readTree(HOUSE, FOLDERS).filter(isTypeScript)
   const generic = files.filter(({ path }) => !path.startsWith(OF_ONE))
   expect(generic.length).toBeGreaterThan(0)
   expect(report(comparisons(generic))).toEqual([])

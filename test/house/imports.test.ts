@@ -1,5 +1,12 @@
 import { describe, expect, it } from 'vitest'
-import { checkImports, importsOf, MODULES, moduleOf, PACKAGE_PREFIXES } from './imports.ts'
+import {
+  checkImports,
+  importsOf,
+  MODULES,
+  moduleOf,
+  PACKAGE_PREFIXES,
+  unusedPermissions,
+} from './imports.ts'
 import { HOUSE, readTree, report, type SourceFile } from './tree.ts'
 
 /** Files that the imports in these tests may refer to. */
@@ -21,6 +28,10 @@ describe('the project', () => {
   it('respects the import table and the module of every package', () => {
     expect(files.length).toBeGreaterThan(0)
     expect(report(checkImports(files))).toEqual([])
+  })
+
+  it('has no permission that no file uses', () => {
+    expect(unusedPermissions(files)).toEqual([])
   })
 
   it('has no module that is missing in the import table', () => {
@@ -49,6 +60,7 @@ describe('an import is refused', () => {
     ['src/ledger/b.ts', "await import('../catalog/a.ts')", 'ledger may not import catalog'],
     ['src/ledger/b.ts', "type X = import('../catalog/a.ts').X", 'ledger may not import catalog'],
     ['src/admin/b.ts', "import { x } from '../workers/a.ts'", 'admin may not import workers'],
+    ['src/admin/b.ts', "await import('../embedded/a.ts')", 'admin may not import embedded'],
     ['src/cli/b.ts', "import { x } from '../realtime/a.ts'", 'cli may not import realtime'],
     ['src/admin/b.ts', "import { x } from '../main.ts'", 'admin may not import main'],
     [
@@ -104,12 +116,6 @@ describe('an import is refused', () => {
     expect(problems(path, text)).toHaveLength(1)
   })
 
-  it('of embedded by admin, unless it is dynamic', () => {
-    const rule = 'admin may import embedded only dynamically'
-    expect(problems('src/admin/b.ts', "import { x } from '../embedded/a.ts'")).toEqual([rule])
-    expect(problems('src/admin/b.ts', "await import('../embedded/a.ts')")).toEqual([])
-  })
-
   it('of catalog by realtime, unless it is a type or part of signatures', () => {
     const rule = 'realtime may import only types from catalog'
     const compiled = "import { x } from '../catalog/signature/a.ts'"
@@ -129,7 +135,7 @@ describe('an import is allowed', () => {
     ['src/cli/b.ts', "import { x } from '../embedded/a.ts'\nimport { y } from '../admin/a.ts'"],
     ['src/admin/b.ts', "import { x } from './http/a.ts'"],
     ['src/workers/b.ts', "import { x } from '../ledger/a.ts'"],
-    ['src/ledger/b.ts', "import { Redis } from 'ioredis'"],
+    ['src/store/b.ts', "import { Redis } from 'ioredis'"],
     ['src/catalog/b.ts', "import { MongoClient } from 'mongodb'"],
     ['src/realtime/http/b.ts', "import uws from 'uWebSockets.js'"],
     ['src/realtime/worker-thread.ts', "import { Piscina } from 'piscina'"],
@@ -144,4 +150,17 @@ describe('an import is allowed', () => {
     const text = "// import { x } from '../ledger/a.ts'\nconst t = \"import '../ledger/a.ts'\""
     expect(importsOf({ path: 'src/domain/b.ts', text })).toEqual([])
   })
+})
+
+it('a permission counts as used by a type, too, and by a package of its prefix', () => {
+  const before = unusedPermissions([])
+  const text = "import type { x } from '../domain/a.ts'\nimport { Decimal } from 'decimal.js'"
+  const after = unusedPermissions([{ path: 'src/rating/b.ts', text }])
+  expect(before.filter((each) => !after.includes(each))).toEqual([
+    'rating > domain',
+    'rating > decimal.js',
+  ])
+  const mongo = { path: 'src/catalog/b.ts', text: "import { Db } from 'mongodb/lib/db'" }
+  expect(before).toContain('catalog/ > mongodb')
+  expect(unusedPermissions([mongo])).not.toContain('catalog/ > mongodb')
 })

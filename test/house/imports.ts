@@ -2,19 +2,19 @@ import { posix } from 'node:path'
 import ts from 'typescript'
 import { isTypeScript, type SourceFile, type Violation, walk } from './tree.ts'
 
-/** Modules that each room of the control plane may import. */
-const BASE = ['domain', 'rating', 'config', 'runtime', 'store', 'catalog'] as const
+/** What every room of the control plane imports. */
+const BASE = ['domain', 'config', 'catalog'] as const
 
-/** The import table: the modules of src that a module may import. A module may import itself. */
+/** The import table: the modules of src that a module imports. A module may import itself. */
 export const MODULES = {
   domain: [],
   rating: ['domain'],
   'file-types': ['domain', 'rating', 'config'],
   config: ['domain'],
-  runtime: ['domain', 'config'],
-  store: ['domain', 'config', 'runtime'],
+  runtime: ['config'],
+  store: ['runtime'],
   catalog: ['domain', 'rating', 'file-types', 'config', 'runtime', 'store', 'external'],
-  ledger: ['domain', 'config', 'runtime', 'store'],
+  ledger: ['domain', 'runtime', 'store'],
   external: ['domain', 'config', 'runtime'],
   realtime: ['domain', 'file-types', 'config', 'runtime', 'store', 'catalog'],
   workers: [
@@ -29,31 +29,38 @@ export const MODULES = {
     'external',
   ],
   notifications: ['domain', 'config', 'runtime', 'catalog', 'external'],
-  recorder: [
-    'domain',
-    'config',
-    'runtime',
-    'store',
-    'ledger',
-    'catalog',
-    'external',
-    'notifications',
+  recorder: ['domain', 'config', 'runtime', 'store', 'ledger', 'catalog', 'notifications'],
+  billing: ['domain', 'rating', 'config', 'runtime', 'catalog', 'ledger', 'external'],
+  requests: [...BASE, 'rating', 'store', 'external', 'billing'],
+  identity: [...BASE, 'runtime', 'store', 'requests'],
+  entities: [
+    ...BASE,
+    ...['rating', 'runtime', 'store', 'file-types', 'ledger', 'billing', 'requests', 'identity'],
   ],
-  billing: ['domain', 'rating', 'config', 'runtime', 'store', 'catalog', 'ledger', 'external'],
-  requests: [...BASE, 'external', 'billing'],
-  identity: [...BASE, 'requests'],
-  entities: [...BASE, 'file-types', 'ledger', 'billing', 'requests', 'identity'],
-  jobs: [...BASE, 'ledger', 'notifications', 'billing', 'requests', 'identity', 'entities'],
-  prepaid: [...BASE, 'ledger', 'billing', 'requests', 'identity', 'entities', 'jobs'],
-  reports: [...BASE, 'billing', 'requests', 'identity', 'entities', 'jobs', 'prepaid'],
+  jobs: [
+    ...BASE,
+    'rating',
+    'runtime',
+    'ledger',
+    'notifications',
+    'billing',
+    'requests',
+    'entities',
+  ],
+  prepaid: [
+    ...BASE,
+    ...['rating', 'runtime', 'store', 'ledger', 'billing', 'requests', 'identity', 'entities'],
+    'jobs',
+  ],
+  reports: [...BASE, 'runtime', 'billing', 'requests', 'entities', 'jobs'],
   admin: [
     ...BASE,
-    ...['file-types', 'ledger', 'external', 'notifications', 'recorder', 'billing', 'embedded'],
-    ...['requests', 'identity', 'entities', 'jobs', 'prepaid', 'reports'],
+    ...['rating', 'runtime', 'store', 'file-types', 'ledger', 'external', 'notifications'],
+    ...['recorder', 'billing', 'requests', 'identity', 'entities', 'jobs', 'prepaid', 'reports'],
   ],
   cli: [
     ...BASE,
-    ...['file-types', 'ledger', 'external', 'notifications', 'recorder', 'billing', 'embedded'],
+    ...['rating', 'runtime', 'store', 'file-types', 'ledger', 'external', 'billing', 'embedded'],
     ...['requests', 'identity', 'entities', 'jobs', 'prepaid', 'reports', 'admin'],
   ],
   embedded: ['config', 'runtime'],
@@ -73,9 +80,12 @@ const PURE: Readonly<Record<string, readonly string[]>> = {
   rating: ['decimal.js', 're2js'],
 }
 
-/** Packages with a module: a path prefix of src, the only one under which they may be imported. */
+/**
+ * Packages with a module: path prefixes of src, the only ones under which they may be imported.
+ * Nothing imports those without a prefix.
+ */
 export const PACKAGE_PREFIXES: Readonly<Record<string, readonly string[]>> = {
-  ioredis: ['store/', 'ledger/'],
+  ioredis: ['store/'],
   mongodb: ['catalog/'],
   'uWebSockets.js': ['realtime/http/'],
   piscina: [
@@ -94,18 +104,16 @@ export const PACKAGE_PREFIXES: Readonly<Record<string, readonly string[]>> = {
     'realtime/diameter/',
     'realtime/http/javascript-',
     'realtime/certificate-names.ts',
-    'embedded/',
     'runtime/tls-',
     'config/tls.ts',
     'admin/server.ts',
     'jobs/syslog/',
   ],
-  'node:http': ['external/', 'realtime/http/javascript-', 'admin/'],
-  'node:https': ['external/', 'realtime/http/javascript-'],
-  'node:http2': ['external/'],
+  'node:http': ['realtime/http/javascript-', 'admin/'],
+  'node:https': ['realtime/http/javascript-'],
+  'node:http2': [],
   undici: ['external/'],
   fastify: ['admin/'],
-  '@fastify/multipart': ['admin/'],
   'csv-parse': ['entities/import/'],
   'csv-stringify': ['entities/export/', 'prepaid/cards/'],
   '@node-rs/argon2': ['identity/'],
@@ -122,9 +130,9 @@ export const PACKAGE_PREFIXES: Readonly<Record<string, readonly string[]>> = {
   nodemailer: ['external/mail.ts'],
   pino: ['runtime/'],
   'prom-client': ['runtime/'],
-  'node:process': ['config/', 'runtime/'],
-  'node:console': ['runtime/'],
-  'node:perf_hooks': ['runtime/'],
+  'node:process': [],
+  'node:console': [],
+  'node:perf_hooks': [],
 }
 
 export type Import = {
@@ -190,9 +198,43 @@ export function checkImports(files: readonly SourceFile[]): readonly Violation[]
   })
 }
 
+/** Entries of the tables that no import uses, as `from > to`. */
+export function unusedPermissions(files: readonly SourceFile[]): readonly string[] {
+  const used = new Set<string>()
+  for (const file of files.filter(isTypeScript)) {
+    const module = moduleOf(file.path)
+    for (const { specifier } of importsOf(file)) {
+      const isOwn = specifier.startsWith('.')
+      const name = isOwn ? moduleOf(targetOf(file.path, specifier)) : packageOf(specifier)
+      used.add(`${module} > ${name}`)
+      for (const prefix of prefixesOf(name) ?? []) {
+        if (file.path.startsWith(`src/${prefix}`)) used.add(`${prefix} > ${name}`)
+      }
+    }
+  }
+  const tables: Readonly<Record<string, readonly string[]>>[] = [MODULES, TYPES_ONLY, PURE]
+  const permitted = [
+    ...tables
+      .flatMap(Object.entries<readonly string[]>)
+      .flatMap(([from, names]) => names.map((name) => `${from} > ${name}`)),
+    ...Object.entries(PACKAGE_PREFIXES).flatMap(([name, prefixes]) =>
+      prefixes.map((prefix) => `${prefix} > ${name}`),
+    ),
+  ]
+  return permitted.filter((permission) => !used.has(permission))
+}
+
+function targetOf(path: string, specifier: string): string {
+  return posix.join(posix.dirname(path), specifier)
+}
+
+function prefixesOf(name: string): readonly string[] | undefined {
+  return PACKAGE_PREFIXES[name.startsWith('@fastify/') ? 'fastify' : name]
+}
+
 function checkOwn(path: string, found: Import, paths: ReadonlySet<string>): string | undefined {
   const { specifier, kind } = found
-  const target = posix.join(posix.dirname(path), specifier)
+  const target = targetOf(path, specifier)
   if (!target.startsWith('src/')) return `src never imports ${target}`
   if (!target.endsWith('.ts')) return `an import of our own ends in .ts, not ${specifier}`
   if (!paths.has(target)) return `there is no ${target}`
@@ -208,9 +250,6 @@ function checkOwn(path: string, found: Import, paths: ReadonlySet<string>): stri
   if (TYPES_ONLY[from]?.includes(to) && kind !== 'type' && !isPure) {
     return `${from} may import only types from ${to}`
   }
-  if (to === 'embedded' && from !== 'cli' && kind === 'value') {
-    return `${from} may import embedded only dynamically`
-  }
   return undefined
 }
 
@@ -219,12 +258,10 @@ function checkPackage(path: string, specifier: string): string | undefined {
   const name = packageOf(specifier)
   const exceptions = PURE[moduleOf(path)]
   if (exceptions && !exceptions.includes(name)) return `${moduleOf(path)} is pure: no ${name}`
-  const prefixes =
-    PACKAGE_PREFIXES[name] ??
-    (name.startsWith('@fastify/') ? PACKAGE_PREFIXES['fastify'] : undefined)
+  const prefixes = prefixesOf(name)
   if (prefixes === undefined || moduleOf(path) === 'main') return undefined
   if (prefixes.some((prefix) => inside.startsWith(prefix))) return undefined
-  return `${name} is used only in src/${prefixes.join(' and src/')}`
+  return `${name} is used in these parts of src only: ${prefixes.join(', ')}`
 }
 
 /** The module of a file in src: its first folder, or `main` for the files directly in src. */

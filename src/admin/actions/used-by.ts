@@ -2,7 +2,9 @@
 import { Type } from '@sinclair/typebox'
 import type { CollectionReads } from '../../catalog/collections.ts'
 import { choice, closed, integer, listOf, text } from '../../catalog/entities/json-schema.ts'
+import { present } from '../../domain/assert.ts'
 import type { Fields } from '../../domain/fields.ts'
+import { DEFINITIONS } from '../../entities/definitions/collections.ts'
 import { NOT_DELETED } from '../../entities/revisions.ts'
 import { ActionError } from '../../requests/errors.ts'
 import type { RawParameters } from '../../requests/raw-parameters.ts'
@@ -93,19 +95,19 @@ function entityActionsOf(raw: RawParameters): readonly EntityAction[] {
 
 async function usersOf({ collection, field }: Use, key: string, call: ActionCall) {
   const path = field.replace('KEY', key)
-  const isHolder = (HOLDERS as readonly string[]).includes(collection)
+  const { store, fixed, keyField } = present(DEFINITIONS.get(collection), collection)
   const filter = {
-    ...(isHolder && { type: collection.slice(0, -1) }),
+    ...fixed,
     [path]: field.includes('KEY') ? { $exists: true } : key,
     to: { $gt: new Date(call.nowMs) },
     ...NOT_DELETED,
   }
-  const name = keyField(collection)
-  const rows = await documents(call, collection)
+  const documents = call.catalog.reads[store] as unknown as CollectionReads<Fields>
+  const rows = await documents
     .aggregate<Fields>(
       [
         { $match: filter },
-        { $group: { _id: `$${name}` } },
+        { $group: { _id: `$${keyField}` } },
         { $sort: { _id: 1 } },
         { $limit: USERS_MAX + 1 },
       ],
@@ -114,17 +116,4 @@ async function usersOf({ collection, field }: Use, key: string, call: ActionCall
     .toArray()
   const keys = rows.slice(0, USERS_MAX).map(({ _id }) => String(_id))
   return { collection, field: path, keys, count: keys.length, more: rows.length > USERS_MAX }
-}
-
-function keyField(collection: Referring): string {
-  if (collection === 'subscribers') return 'sid'
-  if (collection === 'accounts') return 'aid'
-  return collection === 'plans' || collection === 'services' || collection === 'prepaidincludes'
-    ? 'name'
-    : 'key'
-}
-
-function documents({ catalog }: ActionCall, collection: Referring): CollectionReads<Fields> {
-  const name = collection === 'accounts' ? 'subscribers' : collection
-  return catalog.reads[name] as unknown as CollectionReads<Fields>
 }

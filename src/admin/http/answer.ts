@@ -3,6 +3,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { apiErrorOf } from '../../requests/api-errors.ts'
 import { RequestError } from '../../requests/errors.ts'
 import type { Logger } from '../../runtime/log.ts'
+import { bodyErrorOf } from './body.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -16,7 +17,7 @@ const INTERNAL_ERROR = new RequestError(500, 'internal error')
 /** Responds with the API error, or with a generic one for internal errors, which are logged. */
 export function errorHandler(log: Pick<Logger, 'error'>) {
   return (error: unknown, request: FastifyRequest, reply: FastifyReply) => {
-    const apiError = apiErrorOf(error, request.mayHaveWritten)
+    const apiError = apiErrorOf(bodyErrorOf(error), request.mayHaveWritten)
     if (apiError === null) log.error({ err: error, req: request }, 'request failed')
     const response = apiError ?? INTERNAL_ERROR
     return reply.code(response.httpStatus).headers(response.headers).send(response.body())

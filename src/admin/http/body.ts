@@ -165,6 +165,24 @@ function merged(query: Parameters, body: Parameters): Pick<RequestParameters, 'v
   return { values, sent: isSigned ? new Map([...query.sent(), ...body.sent()]) : values }
 }
 
+/** An error of reading a body that the client has caused becomes a `RequestError`. */
+export function bodyErrorOf(error: unknown): unknown {
+  const code = error instanceof Error && 'code' in error ? String(error.code) : ''
+  if (isAborted(error, code)) return new RequestError(400, 'the body is incomplete')
+  if (!code.startsWith('FST_ERR_CTP_')) return error
+  if (code === 'FST_ERR_CTP_BODY_TOO_LARGE') return new RequestError(413, 'the body is too large')
+  if (code === 'FST_ERR_CTP_INVALID_MEDIA_TYPE') {
+    return new RequestError(415, `a body must be JSON, or a form, by its 'content-type'`)
+  }
+  return new RequestError(400, 'the body cannot be read')
+}
+
+/** The client has disconnected. Fastify marks errors of reading a body as client errors (400). */
+function isAborted(error: unknown, code: string): boolean {
+  if (code === 'ERR_STREAM_PREMATURE_CLOSE') return true
+  return code === 'ECONNRESET' && (error as { statusCode?: unknown }).statusCode === 400
+}
+
 function textOf(body: Buffer): string {
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(body)

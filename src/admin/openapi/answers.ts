@@ -15,6 +15,7 @@ import {
   isRecord,
   isVersioned,
 } from '../../entities/definitions/definition.ts'
+import { hasTrait } from '../../entities/definitions/traits.ts'
 import { VersionConflictError } from '../../requests/errors.ts'
 import { ENTITY_TAG, NOTHING, readAnswer, writeAnswer } from './components.ts'
 import { content, ERROR_EXAMPLES, FAILED, response } from './errors.ts'
@@ -107,20 +108,23 @@ function successOf(definition: CollectionDefinition, name: ActionName) {
     return { done, example: { status: 2, details, warnings, ...counts } }
   }
   const example = writeResponseExample(definition, name)
-  return { done: [writeAnswer(entityOf(collection, name), moreOf(collection, name))], example }
+  return { done: [writeAnswer(entityOf(definition, name), moreOf(definition, name))], example }
 }
 
 /** For a prepaid group or card, the entity is a list of balances. */
-function entityOf(collection: string, name: ActionName): Schema {
+function entityOf(definition: CollectionDefinition, name: ActionName): Schema {
   if (name === 'resend') return NOTHING
   if (name === 'erase') return ref(entityName('jobs', 'written'), 'The job that erases the data.')
-  const entity = ref(entityName(collection, 'written'))
-  if (collection !== 'balances' || name !== 'update') return entity
+  const entity = ref(entityName(definition.name, 'written'))
+  if (!hasTrait(definition, 'writesLine') || name !== 'update') return entity
   const several = listOf(entity, 'The balances of a prepaid group or card.')
   return either('One balance, or the balances of a group.', entity, several)
 }
 
-function moreOf(collection: string, name: ActionName): Readonly<Record<string, Schema>> {
+function moreOf(
+  definition: CollectionDefinition,
+  name: ActionName,
+): Readonly<Record<string, Schema>> {
   if (name === 'permanentchange') {
     return {
       totalUpdated: integer('Revisions that were changed.'),
@@ -134,7 +138,7 @@ function moreOf(collection: string, name: ActionName): Readonly<Record<string, S
       more: flag('Whether more events are selected: 1,000 are sent again per call.'),
     }
   }
-  if (collection !== 'balances') return {}
+  if (!hasTrait(definition, 'writesLine')) return {}
   const line = ref(entityName('lines', 'written'))
   return { line: either('The record of the change.', line, NOTHING) }
 }

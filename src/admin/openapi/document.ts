@@ -5,6 +5,7 @@
 import { anyValue, refName, type Schema } from '../../catalog/entities/json-schema.ts'
 import type { CollectionDefinition } from '../../entities/definitions/definition.ts'
 import { actionsOf } from '../../entities/definitions/params.ts'
+import { hasTrait } from '../../entities/definitions/traits.ts'
 import type { FieldDefinition } from '../../entities/fields/field-definition.ts'
 import { RECORD_COMPOUNDS } from '../../entities/records/record-schemas.ts'
 import { textDatesOf } from '../../entities/requests/text-dates.ts'
@@ -177,6 +178,7 @@ function entityResponseSchema(
     responseSchema(schema, name, name, options),
   ])
   const isEntity = responseKind === 'read' && definition.keyField !== '_id'
+  const isStored = responseKind === 'written' && !hasTrait(definition, 'isStoredLater')
   return {
     type: 'object',
     description: responseKind === 'read' ? SHOWN : 'The stored document.',
@@ -184,16 +186,12 @@ function entityResponseSchema(
       ...Object.fromEntries(properties),
       ...(isEntity && { revision_info: REVISION_INFO }),
     },
-    // The line in the response to a balance change is not stored yet and has no `_id`.
-    ...(responseKind === 'written' && definition.name !== 'lines' && { required: ['_id'] }),
+    ...(isStored && { required: ['_id'] }),
     // Entities have configured fields, bills those of payment gateways.
     additionalProperties:
-      !DESCRIBED.has(definition.name) && anyValue('A field that is not described here.'),
+      !hasTrait(definition, 'isDescribed') && anyValue('A field that is not described here.'),
   }
 }
-
-/** Records that only the node writes: all of their fields are described. */
-const DESCRIBED: ReadonlySet<string> = new Set(['lines', 'balances', 'audit', 'jobs'])
 
 const SHOWN = 'A document; `project` may exclude any part of it.'
 

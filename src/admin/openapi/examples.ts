@@ -1,6 +1,6 @@
 /** Realistic examples of all requests. Together they create a small tenant. */
 import type { ActionName, CollectionDefinition } from '../../entities/definitions/definition.ts'
-import { answersNull } from '../../entities/definitions/traits.ts'
+import { answersNull, hasTrait } from '../../entities/definitions/traits.ts'
 import {
   BEGIN_S,
   EVENT_STAMP,
@@ -139,7 +139,7 @@ export function exampleOf(collection: string, action: ActionName): Values {
     case 'create':
       return { update: CREATED[collection] ?? {} }
     case 'update':
-      return collection === 'balances' ? topUp() : { query: ID, update: changed }
+      return TOP_UPS[collection] ?? { query: ID, update: changed }
     case 'close':
       return { query: ID, update: { to: '2026-05-01' } }
     case 'reopen':
@@ -172,8 +172,11 @@ const IMPORTED: Readonly<Record<string, Values>> = {
 }
 
 /** Credit is negative in this interface. */
-function topUp(): Values {
-  return { query: { sid: 2, pp_includes_external_id: 7 }, update: { value: -20, operation: 'inc' } }
+const TOP_UPS: Readonly<Record<string, Values>> = {
+  balances: {
+    query: { sid: 2, pp_includes_external_id: 7 },
+    update: { value: -20, operation: 'inc' },
+  },
 }
 
 const HEX = ID._id
@@ -199,15 +202,21 @@ const ADDED: Readonly<Record<string, Values>> = {
 }
 
 const NEVER_SHOWN: ReadonlySet<string> = new Set(['password'])
-const WITHOUT_REVISIONS: ReadonlySet<string> = new Set(['lines', 'bills', 'audit', 'events'])
+const PERIOD = { from: BEGIN_S, to: FOREVER_S }
+/** What documents without revisions have in place of the period and the time of creation. */
+const PERIODS: Readonly<Record<string, Values>> = {
+  balances: PERIOD,
+  lines: {},
+  bills: {},
+  audit: {},
+  events: {},
+}
 
 /** A document in a response. */
 export function responseExample(
   { name, fixed }: CollectionDefinition,
   responseKind: ResponseKind,
 ): Record<string, unknown> {
-  const period = { from: BEGIN_S, to: FOREVER_S }
-  const revision = name === 'balances' ? period : { ...period, creation_time: BEGIN_S }
   const exists = { activation_date: BEGIN_S, deactivation_date: FOREVER_S }
   const document = {
     ...fixed,
@@ -215,7 +224,7 @@ export function responseExample(
     ...CREATED[name],
     ...ADDED[name],
     ...RECORDS[name],
-    ...(WITHOUT_REVISIONS.has(name) ? {} : revision),
+    ...(PERIODS[name] ?? { ...PERIOD, creation_time: BEGIN_S }),
   }
   const visible = Object.entries(document).filter(([field]) => !NEVER_SHOWN.has(field))
   const dates = TEXT_DATES[name] ?? []
@@ -261,10 +270,11 @@ function responseValue(
 /** A job that has not started. */
 function jobExample({ name }: CollectionDefinition): Values {
   const now = { sec: BEGIN_S, usec: 0 }
+  const [key] = Object.values(ERASED[name] ?? {})
   return {
     _id: { $id: HEX },
     kind: 'erase',
-    subject: name === 'accounts' ? 'accounts/1' : 'subscribers/2',
+    subject: `${name}/${key}`,
     state: 'queued',
     step: 'begin',
     counts: [],
@@ -278,7 +288,6 @@ function jobExample({ name }: CollectionDefinition): Values {
 
 /** Response to a successful write. */
 export function writeResponseExample(definition: CollectionDefinition, action: ActionName): Values {
-  const { name } = definition
   const entity =
     action === 'erase'
       ? jobExample(definition)
@@ -288,7 +297,7 @@ export function writeResponseExample(definition: CollectionDefinition, action: A
   const done = { status: 1, details: answersNull(definition, action) ? null : true, entity }
   if (action === 'resend') return { ...done, resent: [EVENT_STAMP], left: [], more: false }
   if (action === 'permanentchange') return { ...done, totalUpdated: 1, totalCreated: 1 }
-  if (name !== 'balances') return done
+  if (!hasTrait(definition, 'writesLine')) return done
   const line = Object.entries(TOP_UP_LINE).map(([field, value]) => {
     return [field, responseValue(value, field, 'written', [])] as const
   })

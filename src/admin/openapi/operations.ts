@@ -1,8 +1,12 @@
 /** One operation for each action of a collection: POST, and GET for reads. */
 import { choice, object, ref, type Schema } from '../../catalog/entities/json-schema.ts'
 import { IMPORT_OPERATIONS } from '../../entities/definitions/collections.ts'
-import type { ActionName } from '../../entities/definitions/definition.ts'
-import { isVersioned } from '../../entities/definitions/definition.ts'
+import {
+  type ActionName,
+  type CollectionDefinition,
+  isVersioned,
+} from '../../entities/definitions/definition.ts'
+import { hasTrait } from '../../entities/definitions/traits.ts'
 import { OPERATION_ID_LENGTH_MAX } from '../http/idempotency-key.ts'
 import { responsesOf } from './answers.ts'
 import { IF_MATCH, idempotencyKeySchema, optionSchema } from './components.ts'
@@ -58,12 +62,12 @@ const SUMMARIES: Readonly<Record<ActionName, string>> = {
 }
 
 /** Parameters of an action other than `query` and `update`. */
-function optionsOf(collection: string, name: ActionName): readonly string[] {
+function optionsOf(definition: CollectionDefinition, name: ActionName): readonly string[] {
   if (name === 'get') return ['options', 'page', 'size', 'sort', 'project']
   if (name === 'uniqueget') return ['options', 'page', 'size', 'sort', 'project', 'states']
   if (name === 'export') return ['options', 'states', 'file_name', 'delimiter', 'format']
   if (name === 'import' || name === 'erase' || name === 'resend') return []
-  if (collection === 'balances') return name === 'update' ? ['additional'] : ['options']
+  if (hasTrait(definition, 'writesLine')) return name === 'update' ? ['additional'] : ['options']
   return ['options', 'validate']
 }
 
@@ -82,7 +86,7 @@ export function operationsOf(
   }
   const parts: Record<string, Schema> = Object.fromEntries([
     ...Object.keys(schemas).map((schema) => [partOf(schema), ref(schema)] as const),
-    ...optionsOf(collection, name).map((each) => [each, optionSchema(each)] as const),
+    ...optionsOf(definition, name).map((each) => [each, optionSchema(each)] as const),
   ])
   const shared = {
     tags: [collection],
@@ -92,8 +96,8 @@ export function operationsOf(
   }
   const responses = responsesOf(definition, name)
   const path = `/billapi/${collection}/${name}`
-  const isBalance = collection === 'balances' && !READS.has(name)
-  const headers = isBalance ? ['Idempotency-Key: top-up-4711'] : []
+  const isMovement = hasTrait(definition, 'writesLine') && !READS.has(name)
+  const headers = isMovement ? ['Idempotency-Key: top-up-4711'] : []
   const example = exampleOf(collection, name)
   const sent: Partial<Sample> =
     name === 'import'
@@ -103,7 +107,7 @@ export function operationsOf(
     operationId: `${id}.post`,
     ...shared,
     ...codeSamples({ method: 'POST', path, baseUrl, headers, ...sent }),
-    ...(isBalance && { parameters: [idempotencyKeySchema(OPERATION_ID_LENGTH_MAX)] }),
+    ...(isMovement && { parameters: [idempotencyKeySchema(OPERATION_ID_LENGTH_MAX)] }),
     ...(isVersioned(definition, name) && { parameters: [IF_MATCH] }),
     requestBody: name === 'import' ? importBody(context, parts) : body(context, parts),
     responses,

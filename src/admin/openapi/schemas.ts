@@ -18,6 +18,7 @@ import type {
   CollectionDefinition,
   FieldDocs,
 } from '../../entities/definitions/definition.ts'
+import { hasTrait } from '../../entities/definitions/traits.ts'
 import type { FieldDefinition } from '../../entities/fields/field-definition.ts'
 import { optionsOf } from '../../entities/fields/rules.ts'
 import { RECORD_FIELDS } from '../../entities/records/record-schemas.ts'
@@ -253,7 +254,7 @@ export function storedFields(
     if (records !== undefined || inDocuments === null) continue
     stored[own] ??= inDocuments ?? request
   }
-  if (name === 'bills') {
+  if (hasTrait(definition, 'storesFilters')) {
     for (const own of Object.keys(actions.get?.query ?? {})) {
       stored[own] ??= fieldDocs(definition, own)?.request ?? {}
     }

@@ -2,12 +2,11 @@
  * Category `auth` of the stored configuration: directories and identity providers that authenticate
  * users (docs/ACCESS.md). Passwords of service accounts are stored sealed.
  */
-import type { Static, TSchema } from '@sinclair/typebox'
-import { Value } from '@sinclair/typebox/value'
 import { FieldError } from '../../domain/fields.ts'
 import { ldapProblem, samlProblem } from './auth-rules.ts'
 import { LdapSchema, type ProtocolSettings, SamlSchema } from './auth-schema.ts'
 import type { StoredSetting } from './current-settings.ts'
+import { checkAgainstSchema } from './settings-schema.ts'
 
 export interface AuthSettings {
   readonly protocols: readonly ProtocolSettings[]
@@ -67,30 +66,15 @@ function protocolAt(
     throw new FieldError(`${path}.type`, 'must be ldap or saml')
   }
   const settings =
-    type === 'ldap' ? withDefaults(LdapSchema, value, path) : withDefaults(SamlSchema, value, path)
+    type === 'ldap'
+      ? checkAgainstSchema(LdapSchema, value, path)
+      : checkAgainstSchema(SamlSchema, value, path)
   if (others.some((other) => other.type === type && other.name === settings.name)) {
     throw new FieldError(`${path}.name`, `'${settings.name}' occurs twice`)
   }
   const problem = settings.type === 'ldap' ? ldapProblem(settings) : samlProblem(settings)
   if (problem !== null) throw new FieldError(`${path}.${problem.path}`, problem.reason)
   return settings
-}
-
-function withDefaults<Schema extends TSchema>(
-  schema: Schema,
-  value: object,
-  path: string,
-): Static<Schema> {
-  const whole: unknown = Value.Default(schema, structuredClone(value))
-  if (Value.Check(schema, whole)) return whole
-  const first = Value.Errors(schema, whole).First()
-  const inside = (first?.path ?? '').replaceAll('/', '.')
-  // The value is not quoted: it may be a password.
-  throw new FieldError(`${path}${inside}`, reasonOf(first?.message))
-}
-
-function reasonOf(message = 'is not valid'): string {
-  return `is refused: ${message.charAt(0).toLowerCase()}${message.slice(1)}`
 }
 
 function entriesOf(value: unknown): unknown[] {

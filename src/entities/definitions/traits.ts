@@ -10,6 +10,14 @@ interface Traits {
   readonly isLinked: boolean
   /** Network elements identify the entity by its configured fields. */
   readonly isIdentified: boolean
+  /** A write moves a balance: it has an idempotency key, and the line in its response. */
+  readonly writesLine: boolean
+  /** In the response to a write the document is not stored yet, and has no `_id`. */
+  readonly isStoredLater: boolean
+  /** Only the node writes documents: all of their fields are described. */
+  readonly isDescribed: boolean
+  /** Documents have the fields that filters of reads declare. */
+  readonly storesFilters: boolean
 }
 
 const onCreate = (action: ActionName) => action === 'create'
@@ -19,6 +27,11 @@ const TRAITS: Readonly<Record<string, Partial<Traits>>> = {
   rates: { hasPriceLines: true },
   users: { answersNull: (action) => !onCreate(action) },
   autorenew: { answersNull: onCreate },
+  balances: { writesLine: true, isDescribed: true },
+  lines: { isStoredLater: true, isDescribed: true },
+  audit: { isDescribed: true },
+  jobs: { isDescribed: true },
+  bills: { storesFilters: true },
 }
 
 type Named = Pick<CollectionDefinition, 'name'>
@@ -27,9 +40,6 @@ export function answersNull({ name }: Named, action: ActionName): boolean {
   return TRAITS[name]?.answersNull?.(action) === true
 }
 
-export function hasTrait(
-  { name }: Named,
-  trait: 'hasPriceLines' | 'isLinked' | 'isIdentified',
-): boolean {
+export function hasTrait({ name }: Named, trait: Exclude<keyof Traits, 'answersNull'>): boolean {
   return TRAITS[name]?.[trait] === true
 }

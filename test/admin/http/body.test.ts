@@ -4,9 +4,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type FastifyInstance, fastify } from 'fastify'
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
-import { readParameters, registerBodies } from '../../../src/admin/http/body.ts'
+import { bodyErrorOf, readParameters, registerBodies } from '../../../src/admin/http/body.ts'
 import type { UploadLimits } from '../../../src/admin/http/multipart.ts'
-import { requestErrorOf } from '../../../src/requests/api-errors.ts'
 import { ApiError } from '../../../src/requests/errors.ts'
 
 const servers: FastifyInstance[] = []
@@ -29,7 +28,7 @@ async function listening(uploads?: UploadLimits): Promise<string> {
   const server = fastify({ forceCloseConnections: true })
   servers.push(server)
   server.setErrorHandler((error, _request, reply) => {
-    const known = requestErrorOf(error)
+    const known = bodyErrorOf(error)
     if (known instanceof ApiError) return reply.code(known.httpStatus).send(known.body())
     return reply.code(500).send({ status: 0, text: String(error) })
   })

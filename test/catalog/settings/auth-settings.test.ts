@@ -65,8 +65,8 @@ describe('stored settings of directories and identity providers', () => {
   it('are refused with the reason and the path', () => {
     const wrong: [Fields, string][] = [
       [{ type: 'kerberos' }, 'protocols.0.type must be ldap or saml'],
-      [ldap({ name: 'Corp/1' }), 'protocols.0.name is refused'],
-      [ldap({ colour: 1 }), 'protocols.0.colour is refused'],
+      [ldap({ name: 'Corp/1' }), 'protocols.0.name does not have the required format'],
+      [ldap({ colour: 1 }), 'protocols.0.colour is not known'],
       [ldap({ url: 'http://ldap.example.net' }), 'protocols.0.url must be a URL such as ldaps://'],
       [ldap({ url: 'ldaps://u:p@ldap.example.net' }), 'protocols.0.url must consist of a host'],
       [ldap({ start_tls: true }), 'protocols.0.start_tls applies to ldap:// only'],
@@ -83,11 +83,14 @@ describe('stored settings of directories and identity providers', () => {
       [ldap({ bind_dn: 'cn=x' }), 'protocols.0.bind_password is missing'],
       [ldap({ ca: 'not PEM' }), 'protocols.0.ca must be certificates as PEM'],
       [ldap({ roles: {} }), 'protocols.0.roles.map must assign at least one role'],
-      [ldap({ roles: { default: ['root'] } }), 'protocols.0.roles.default.0 is refused'],
+      [
+        ldap({ roles: { default: ['root'] } }),
+        'protocols.0.roles.default.0 must be one of read, write',
+      ],
       [saml({ entry_point: 'javascript:alert(1)' }), 'protocols.0.entry_point must be a URL'],
       [saml({ entry_point: 'http://idp.example.net' }), 'protocols.0.entry_point must be a URL'],
       [saml({ callback_url: 'https://x.example/other' }), 'protocols.0.callback_url must be'],
-      [saml({ idp_certs: [] }), 'protocols.0.idp_certs is refused'],
+      [saml({ idp_certs: [] }), 'protocols.0.idp_certs must have at least 1 members'],
       [saml({ idp_certs: ['AAAA'] }), 'protocols.0.idp_certs.0 must be one certificate'],
       [saml({ idp_certs: [EC] }), 'protocols.0.idp_certs.0 must have an RSA key'],
       [saml({ return_url: 'https://evil.example/' }), 'protocols.0.return_url must be a path'],

@@ -1,7 +1,7 @@
 /** A local server with the documented shapes of Stripe's API, as far as the product uses it. */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { STRIPE_API } from '../../../src/external/payment/stripe/stripe.ts'
+import Sdk from 'stripe'
 
 export interface FakeIntent {
   id: string
@@ -71,14 +71,30 @@ export async function startFakeStripe(): Promise<FakeStripe> {
     mode: 'succeeded',
     session: 'complete',
     async close() {
-      STRIPE_API.address = own
+      restore()
       server.closeAllConnections()
       await new Promise((resolve) => server.close(resolve))
     },
   }
-  const own = STRIPE_API.address
-  STRIPE_API.address = stripe.address
+  const restore = sendStripeTo(stripe.address)
   return stripe
+}
+
+/** The SDK of this process sends its requests to another address until the result is called. */
+export function sendStripeTo(address: string): () => void {
+  const { hostname, port } = new URL(address)
+  const own = Sdk.createNodeHttpClient
+  Sdk.createNodeHttpClient = () => {
+    const client = own()
+    return {
+      getClientName: () => client.getClientName(),
+      makeRequest: (_host, _port, path, method, headers, data, _protocol, timeoutMs) =>
+        client.makeRequest(hostname, port, path, method, headers, data, 'http', timeoutMs),
+    }
+  }
+  return () => {
+    Sdk.createNodeHttpClient = own
+  }
 }
 
 /** PaymentIntents by idempotency key, and checkout sessions by id. */

@@ -94,16 +94,20 @@ function entityActionsOf(raw: RawParameters): readonly EntityAction[] {
   const given = String(raw.get('collection'))
   const name = Object.hasOwn(COLLECTIONS, given) ? COLLECTIONS[given] : null
   if (name === null || name === undefined) return []
-  const wanted = [{ collection: name, action: 'get' } as const]
-  return name === 'subscribers' ? [...wanted, { collection: 'accounts', action: 'get' }] : wanted
+  const others = storedIn(name).map((definition) => definition.name)
+  return [...new Set([name, ...others])].map((each) => ({ collection: each, action: 'get' }))
 }
 
 /** Accounts are documents of collection `subscribers` with another type. */
+function storedIn(collection: string): readonly CollectionDefinition[] {
+  return [...DEFINITIONS.values()].filter(({ store }) => store === collection)
+}
+
 function definitionOf(name: string, { type }: Fields): CollectionDefinition | null {
   const stored = COLLECTIONS[name]
   if (stored === null || stored === undefined) return null
-  const isAccount = stored === 'subscribers' && type === 'account'
-  return DEFINITIONS.get(isAccount ? 'accounts' : stored) ?? null
+  const found = storedIn(stored).find(({ fixed }) => fixed['type'] === type)
+  return found ?? DEFINITIONS.get(stored) ?? null
 }
 
 async function readRows(call: ActionCall, request: ReadRequest) {

@@ -18,7 +18,7 @@ import type { TokenRequest } from '../../../identity/oauth/token-request.ts'
 import { createRefusalAudit, HOUR_MS } from '../../../identity/refusal-audit.ts'
 import { LOGIN_BODY_BYTES_MAX } from '../../../requests/json-limits.ts'
 import type { TokenKind } from '../../../store/tokens.ts'
-import { registerBodies } from '../../http/body.ts'
+import { bodyErrorOf, registerBodies } from '../../http/body.ts'
 import { readOAuthParameters } from './oauth-parameters.ts'
 
 const PATHS = ['/oauth2/token', '/oauth2/revoke'] as const
@@ -52,7 +52,7 @@ export function addOAuthRoutes(server: FastifyInstance, given: Omit<OAuthDeps, '
 
 function errorAnswer(log: OAuthDeps['log']) {
   return (error: unknown, request: FastifyRequest, reply: FastifyReply) => {
-    const known = oauthErrorOf(error)
+    const known = oauthErrorOf(bodyErrorOf(error))
     if (known === null) log.error({ err: error, req: request }, 'request failed')
     const sent = challenged(known ?? SERVER_ERROR, request.headers.authorization)
     // The rest of an unread body would be parsed as the next request.

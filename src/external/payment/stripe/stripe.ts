@@ -75,9 +75,6 @@ export const STRIPE = {
   },
 }
 
-/** Base address; tests put that of a server in its place. */
-export const STRIPE_API = { address: 'https://api.stripe.com' }
-
 export function createStripe(name: string, settings: StripeSettings): PaymentGateway {
   // The SDK has many modules: they are loaded when the gateway is used.
   let loading: Promise<Client> | undefined
@@ -109,15 +106,11 @@ export function createStripe(name: string, settings: StripeSettings): PaymentGat
 
 async function openClient({ apiKey, timeoutMs }: StripeSettings): Promise<Client> {
   const { default: Sdk } = await import('stripe')
-  const { protocol, hostname, port } = new URL(STRIPE_API.address)
   return new Sdk(apiKey, {
     maxNetworkRetries: 0,
     httpClient: withoutRepetition(Sdk.createNodeHttpClient()),
     telemetry: false,
     timeout: timeoutMs,
-    host: hostname,
-    port: port === '' ? 443 : port,
-    protocol: protocol === 'http:' ? 'http' : 'https',
   })
 }
 

@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest'
-import { lineDocument } from '../../src/catalog/records/line-document.ts'
-import { emptySums } from '../../src/catalog/records/line-sums.ts'
-import type { LaterLine, SegmentLine } from '../../src/cli/audit/evidence.ts'
-import { followingSessions } from '../../src/cli/audit/mend-sessions.ts'
-import type { Session } from '../../src/domain/session.ts'
-import { segmentLines } from '../../src/ledger/stream-entries.ts'
-import { serviceRequest } from '../support/domain/requests.ts'
-import { RatingFixture } from '../support/rating/rating-fixture.ts'
+import { lineDocument } from '../../../src/catalog/records/line-document.ts'
+import { emptySums } from '../../../src/catalog/records/line-sums.ts'
+import type { LaterLine, SegmentLine } from '../../../src/cli/audit/evidence.ts'
+import { followingSessions } from '../../../src/cli/audit/mend-sessions.ts'
+import type { Session } from '../../../src/domain/session.ts'
+import { segmentLines } from '../../../src/ledger/stream-entries.ts'
+import { serviceRequest } from '../../support/domain/requests.ts'
+import { RatingFixture } from '../../support/rating/rating-fixture.ts'
 
 const KEY = 'k'.repeat(22)
 

@@ -1,8 +1,8 @@
 /** Eligibility for a discount by day, and the charges that it applies to. */
 import { describe, expect, it } from 'vitest'
-import type { AdjustmentLine } from '../../../src/billing/cycle/lines.ts'
-import type { Fields } from '../../../src/domain/fields.ts'
-import { cycle, daily, from, GOLD, IRON, lineOf, to, when } from '../../support/billing/april.ts'
+import type { AdjustmentLine } from '../../../../src/billing/cycle/lines.ts'
+import type { Fields } from '../../../../src/domain/fields.ts'
+import { cycle, daily, from, GOLD, IRON, lineOf, to, when } from '../../../support/billing/april.ts'
 import {
   adjust,
   amountsOf,
@@ -12,7 +12,7 @@ import {
   onAccount,
   onPlan,
   onSubscriber,
-} from '../../support/billing/cycle.ts'
+} from '../../../support/billing/cycle.ts'
 
 /** Days of the discount per subscriber, as `5-10 20-31`. */
 function daysOf(

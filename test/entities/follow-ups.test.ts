@@ -1,12 +1,12 @@
 /** Outbox entries of changes, and entities that refer to each other. */
 import { describe, expect, it } from 'vitest'
-import type { ObjectId } from '../../../src/catalog/collections.ts'
-import type { OutboxDocument } from '../../../src/catalog/records/outbox-document.ts'
-import { createSealer } from '../../../src/catalog/sealing/sealing.ts'
-import { enqueueOutbox } from '../../../src/catalog/transactions/outbox.ts'
-import type { EntityStores } from '../../../src/entities/requests/entity-request.ts'
-import { createRules } from '../../../src/entities/rules/rules.ts'
-import { insertEntity } from '../../support/catalog/store.ts'
+import type { ObjectId } from '../../src/catalog/collections.ts'
+import type { OutboxDocument } from '../../src/catalog/records/outbox-document.ts'
+import { createSealer } from '../../src/catalog/sealing/sealing.ts'
+import { enqueueOutbox } from '../../src/catalog/transactions/outbox.ts'
+import type { EntityStores } from '../../src/entities/requests/entity-request.ts'
+import { createRules } from '../../src/entities/rules/rules.ts'
+import { insertEntity } from '../support/catalog/store.ts'
 import {
   act,
   at,
@@ -14,9 +14,9 @@ import {
   idOf,
   storesOf,
   YEAR_MS,
-} from '../../support/entities/actions/entity-fixture.ts'
-import { useOpened } from '../../support/opened.ts'
-import { silent, startTestStores } from '../../support/recorder/accounts.ts'
+} from '../support/entities/actions/entity-fixture.ts'
+import { useOpened } from '../support/opened.ts'
+import { silent, startTestStores } from '../support/recorder/accounts.ts'
 
 const open = useOpened(startTestStores)
 

@@ -8,7 +8,7 @@ import {
   type GivenCharge,
   onAccount,
   onPlan,
-} from '../../support/billing/cycle.ts'
+} from '../../../support/billing/cycle.ts'
 
 /** April 2019: 30 days. */
 const april = cycleOf('201905')

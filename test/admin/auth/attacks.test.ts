@@ -1,9 +1,9 @@
 /** Attacks on the whole admin port, over real HTTP, real Redis and the MongoDB wire protocol. */
 import { connect } from 'node:net'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { signatureOf, signedText } from '../../src/catalog/signature/signed-text.ts'
-import { createLogger } from '../../src/runtime/log.ts'
-import { type ClosedAdmin, startClosedAdmin } from '../support/identity/closed-admin.ts'
+import { signatureOf, signedText } from '../../../src/catalog/signature/signed-text.ts'
+import { createLogger } from '../../../src/runtime/log.ts'
+import { type ClosedAdmin, startClosedAdmin } from '../../support/identity/closed-admin.ts'
 
 const PASSWORD = 'a good password'
 const WRITER = 'writer@example.org'

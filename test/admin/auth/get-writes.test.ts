@@ -1,9 +1,9 @@
 /** A link on a page of another site is followed by GET, with the cookie: it never writes. */
 import { beforeAll, describe, expect, it } from 'vitest'
-import { PAYMENT_ENDPOINTS } from '../../src/admin/permissions/endpoints.ts'
-import { DOCUMENT } from '../support/admin/openapi/answer-check.ts'
-import { startClosedAdmin } from '../support/identity/closed-admin.ts'
-import { useOpened } from '../support/opened.ts'
+import { PAYMENT_ENDPOINTS } from '../../../src/admin/permissions/endpoints.ts'
+import { DOCUMENT } from '../../support/admin/openapi/answer-check.ts'
+import { startClosedAdmin } from '../../support/identity/closed-admin.ts'
+import { useOpened } from '../../support/opened.ts'
 
 const BOSS = 'boss@example.org'
 const PASSWORD = 'a good password'

@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest'
-import { moneyFormat } from '../../src/billing/currency.ts'
-import { balanceDocument } from '../../src/catalog/records/balance-document.ts'
-import { emptySums, type OwnerSums } from '../../src/catalog/records/line-sums.ts'
-import type { AccountEvidence, OwnerEvidence } from '../../src/cli/audit/evidence.ts'
-import { explain } from '../../src/cli/audit/explain.ts'
-import { type OwnerPlan, planMend } from '../../src/cli/audit/mend-plan.ts'
-import { type Bucket, emptyOwner, type OwnerState } from '../../src/domain/bucket.ts'
-import { bucketOf } from '../support/domain/owners.ts'
+import { moneyFormat } from '../../../src/billing/currency.ts'
+import { balanceDocument } from '../../../src/catalog/records/balance-document.ts'
+import { emptySums, type OwnerSums } from '../../../src/catalog/records/line-sums.ts'
+import type { AccountEvidence, OwnerEvidence } from '../../../src/cli/audit/evidence.ts'
+import { explain } from '../../../src/cli/audit/explain.ts'
+import { type OwnerPlan, planMend } from '../../../src/cli/audit/mend-plan.ts'
+import { type Bucket, emptyOwner, type OwnerState } from '../../../src/domain/bucket.ts'
+import { bucketOf } from '../../support/domain/owners.ts'
 
 const GBP = moneyFormat(826)
 const AMOUNTS = { priority: 50, credited: 1_000, spent: 100, reserved: 50, free: 850 }

@@ -2,10 +2,10 @@
  * The caller of a request with several credentials: a token, then a signature, then the session.
  */
 import { beforeAll, describe, expect, it } from 'vitest'
-import { signatureOf, signedText } from '../../src/catalog/signature/signed-text.ts'
-import { present } from '../../src/domain/assert.ts'
-import { startClosedAdmin } from '../support/identity/closed-admin.ts'
-import { useOpened } from '../support/opened.ts'
+import { signatureOf, signedText } from '../../../src/catalog/signature/signed-text.ts'
+import { present } from '../../../src/domain/assert.ts'
+import { startClosedAdmin } from '../../support/identity/closed-admin.ts'
+import { useOpened } from '../../support/opened.ts'
 
 const PASSWORD = 'a good password'
 const BOSS = 'boss@example.org'

@@ -1,10 +1,10 @@
 /** Records that a rebuild reads, including corrections by `tollgate audit --mend`. */
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { recordedAccounts } from '../../src/cli/rebuild/recorded.ts'
-import { watchRecorderProgress } from '../../src/ledger/recorder-progress.ts'
-import type { Drain } from '../../src/recorder/drain.ts'
-import { startTestStores, type TestStores, topUp } from '../support/recorder/accounts.ts'
-import { SLOW_CLAIMS, startTestDrain } from '../support/recorder/test-drain.ts'
+import { recordedAccounts } from '../../../src/cli/rebuild/recorded.ts'
+import { watchRecorderProgress } from '../../../src/ledger/recorder-progress.ts'
+import type { Drain } from '../../../src/recorder/drain.ts'
+import { startTestStores, type TestStores, topUp } from '../../support/recorder/accounts.ts'
+import { SLOW_CLAIMS, startTestDrain } from '../../support/recorder/test-drain.ts'
 
 let stores: TestStores
 let drain: Drain

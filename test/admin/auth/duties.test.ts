@@ -1,9 +1,9 @@
 /** Rights of a session before the password is changed or a second factor is set up. */
 import { generateSync } from 'otplib'
 import { beforeAll, describe, expect, it } from 'vitest'
-import { AUTH_ENDPOINTS, NODE_ENDPOINTS } from '../../src/admin/permissions/endpoints.ts'
-import { startClosedAdmin } from '../support/identity/closed-admin.ts'
-import { useOpened } from '../support/opened.ts'
+import { AUTH_ENDPOINTS, NODE_ENDPOINTS } from '../../../src/admin/permissions/endpoints.ts'
+import { startClosedAdmin } from '../../support/identity/closed-admin.ts'
+import { useOpened } from '../../support/opened.ts'
 
 const PASSWORD = 'a good password'
 const NEXT = 'a better password'

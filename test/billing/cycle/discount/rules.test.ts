@@ -1,8 +1,8 @@
 /** Exclusions, proration, limits and order of discounts. */
 import { describe, expect, it } from 'vitest'
-import type { Fields } from '../../../src/domain/fields.ts'
-import { cycle, daily, from, GOLD, IRON, lineOf, to, when } from '../../support/billing/april.ts'
-import { adjust, amountsOf, chargeOf, cycleOf, onPlan } from '../../support/billing/cycle.ts'
+import type { Fields } from '../../../../src/domain/fields.ts'
+import { cycle, daily, from, GOLD, IRON, lineOf, to, when } from '../../../support/billing/april.ts'
+import { adjust, amountsOf, chargeOf, cycleOf, onPlan } from '../../../support/billing/cycle.ts'
 
 describe('exclusions', () => {
   const discount = (key: string, priority: number, more: Fields = {}) => ({

@@ -3,7 +3,7 @@
  * with 1e-6: the published ones are binary.
  */
 import { describe, expect, it } from 'vitest'
-import type { Fields } from '../../../src/domain/fields.ts'
+import type { Fields } from '../../../../src/domain/fields.ts'
 import {
   adjust,
   amountsOf,
@@ -13,7 +13,7 @@ import {
   onPlan,
   taxed,
   totalsOf,
-} from '../../support/billing/cycle.ts'
+} from '../../../support/billing/cycle.ts'
 
 const onService = (name: string): Fields => ({
   subscriber: [{ service: { any: [{ fields: [{ field: 'name', op: 'in', value: [name] }] }] } }],

@@ -1,13 +1,13 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
-import { SANDBOX_CARDS } from '../../../src/external/payment/sandbox/cards.ts'
-import { cardPage } from '../../../src/external/payment/sandbox/page.ts'
+import { SANDBOX_CARDS } from '../../../../src/external/payment/sandbox/cards.ts'
+import { cardPage } from '../../../../src/external/payment/sandbox/page.ts'
 import {
   createSandbox,
   type SandboxRecord,
   type SandboxStore,
-} from '../../../src/external/payment/sandbox/sandbox.ts'
-import { useMadeEach } from '../../support/opened.ts'
+} from '../../../../src/external/payment/sandbox/sandbox.ts'
+import { useMadeEach } from '../../../support/opened.ts'
 
 const NOW = Date.UTC(2026, 5, 15, 12)
 const HOUR = 3_600_000
@@ -198,7 +198,7 @@ describe('a charge', () => {
   })
 
   it('has the card numbers of the document', () => {
-    const file = new URL('../../../docs/PAYMENT-GATEWAYS.md', import.meta.url)
+    const file = new URL('../../../../docs/PAYMENT-GATEWAYS.md', import.meta.url)
     const documented = readFileSync(file, 'utf8').match(/(?<=^\| `)\d{16}(?=`)/gm)
     expect(documented).toEqual(SANDBOX_CARDS)
   })

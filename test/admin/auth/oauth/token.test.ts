@@ -1,13 +1,13 @@
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
 import { describe, expect, it } from 'vitest'
-import { withNewKey, withoutClient } from '../../../src/catalog/clients/client-changes.ts'
+import { withNewKey, withoutClient } from '../../../../src/catalog/clients/client-changes.ts'
 import {
   basic,
   changeOf,
   NOW_MS,
   useOAuthServer,
-} from '../../support/identity/oauth/oauth-server.ts'
+} from '../../../support/identity/oauth/oauth-server.ts'
 
 const scene = useOAuthServer()
 const GRANT = { grant_type: 'client_credentials' }

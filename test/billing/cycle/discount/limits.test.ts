@@ -1,8 +1,8 @@
 /** Limits of discounts over charges in arrears, corrected charges and charges ahead of one run. */
 import { describe, expect, it } from 'vitest'
-import type { CycleLineDocument } from '../../../src/catalog/records/cycle-line.ts'
-import type { Fields } from '../../../src/domain/fields.ts'
-import { Exact } from '../../../src/rating/line-tax.ts'
+import type { CycleLineDocument } from '../../../../src/catalog/records/cycle-line.ts'
+import type { Fields } from '../../../../src/domain/fields.ts'
+import { Exact } from '../../../../src/rating/line-tax.ts'
 import {
   adjustment,
   compute,
@@ -11,7 +11,7 @@ import {
   offer,
   ofService,
   subscriber,
-} from '../../support/billing/account-cycle.ts'
+} from '../../../support/billing/account-cycle.ts'
 
 const ARREARS = offer('ARREARS', 100)
 const AHEAD = offer('AHEAD', 100, { upfront: true })

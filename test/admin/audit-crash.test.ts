@@ -4,31 +4,31 @@
  * none.
  */
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { createEntityApi, entityStoresOf } from '../../../src/admin/entity-api.ts'
-import type { MendAudit } from '../../../src/admin/follow-ups.ts'
-import { STORED_CUSTOMERS } from '../../../src/billing/customer-lookup.ts'
-import { ObjectId } from '../../../src/catalog/collections.ts'
-import type { Catalog } from '../../../src/catalog/connection.ts'
-import { addCredit } from '../../../src/cli/balance-add.ts'
-import { loadConfig } from '../../../src/config/load.ts'
-import { emptyOwner } from '../../../src/domain/bucket.ts'
-import type { OperationLine } from '../../../src/domain/line.ts'
-import type { EntityApi } from '../../../src/entities/api.ts'
-import { billActions } from '../../../src/entities/records/bills.ts'
-import { mendAccount } from '../../../src/ledger/mend.ts'
-import { operationStamp } from '../../../src/ledger/operations.ts'
-import { renewalId } from '../../../src/prepaid/autorenew/renewal.ts'
-import { performAudited } from '../../../src/prepaid/balances/operation-audit.ts'
-import { dyingAfter } from '../../support/catalog/dying.ts'
-import { insertEntity } from '../../support/catalog/store.ts'
-import { ACTOR, act, at, RATE, YEAR_MS } from '../../support/entities/actions/entity-fixture.ts'
+import { createEntityApi, entityStoresOf } from '../../src/admin/entity-api.ts'
+import type { MendAudit } from '../../src/admin/follow-ups.ts'
+import { STORED_CUSTOMERS } from '../../src/billing/customer-lookup.ts'
+import { ObjectId } from '../../src/catalog/collections.ts'
+import type { Catalog } from '../../src/catalog/connection.ts'
+import { addCredit } from '../../src/cli/balance-add.ts'
+import { loadConfig } from '../../src/config/load.ts'
+import { emptyOwner } from '../../src/domain/bucket.ts'
+import type { OperationLine } from '../../src/domain/line.ts'
+import type { EntityApi } from '../../src/entities/api.ts'
+import { billActions } from '../../src/entities/records/bills.ts'
+import { mendAccount } from '../../src/ledger/mend.ts'
+import { operationStamp } from '../../src/ledger/operations.ts'
+import { renewalId } from '../../src/prepaid/autorenew/renewal.ts'
+import { performAudited } from '../../src/prepaid/balances/operation-audit.ts'
+import { dyingAfter } from '../support/catalog/dying.ts'
+import { insertEntity } from '../support/catalog/store.ts'
+import { ACTOR, act, at, RATE, YEAR_MS } from '../support/entities/actions/entity-fixture.ts'
 import {
   ACCOUNT_COLUMNS,
   accountsCsv,
   useImports,
-} from '../../support/entities/import/import-fixture.ts'
-import { useOpened } from '../../support/opened.ts'
-import { silent, startTestStores } from '../../support/recorder/accounts.ts'
+} from '../support/entities/import/import-fixture.ts'
+import { useOpened } from '../support/opened.ts'
+import { silent, startTestStores } from '../support/recorder/accounts.ts'
 
 const open = useOpened(startTestStores)
 

@@ -1,23 +1,23 @@
 /** Restored counters: included units and money that were used, and debt. */
 import { describe, expect, it } from 'vitest'
-import { balanceDocument, debtBucket } from '../../src/catalog/records/balance-document.ts'
-import { balanceLineDocument } from '../../src/catalog/records/documents.ts'
-import { lineDocument } from '../../src/catalog/records/line-document.ts'
-import { AccountRecords } from '../../src/cli/rebuild/account-records.ts'
-import { accountJson, accountLines } from '../../src/cli/rebuild/report.ts'
+import { balanceDocument, debtBucket } from '../../../src/catalog/records/balance-document.ts'
+import { balanceLineDocument } from '../../../src/catalog/records/documents.ts'
+import { lineDocument } from '../../../src/catalog/records/line-document.ts'
+import { AccountRecords } from '../../../src/cli/rebuild/account-records.ts'
+import { accountJson, accountLines } from '../../../src/cli/rebuild/report.ts'
 import {
   type BalanceOperation,
   type OperationResult,
   operate,
-} from '../../src/domain/balance-operations.ts'
-import type { Bucket, OwnerState } from '../../src/domain/bucket.ts'
-import type { CreditedInclude } from '../../src/domain/credit.ts'
-import type { OperationLine } from '../../src/domain/line.ts'
-import type { Payment } from '../../src/domain/segment-parts.ts'
-import { owner as ownerOf } from '../support/cli/recorded-accounts.ts'
-import { paymentOf } from '../support/domain/requests.ts'
-import { bucketOf } from '../support/ledger/fixture.ts'
-import { lineOf, NOW_MS } from '../support/recorder/accounts.ts'
+} from '../../../src/domain/balance-operations.ts'
+import type { Bucket, OwnerState } from '../../../src/domain/bucket.ts'
+import type { CreditedInclude } from '../../../src/domain/credit.ts'
+import type { OperationLine } from '../../../src/domain/line.ts'
+import type { Payment } from '../../../src/domain/segment-parts.ts'
+import { owner as ownerOf } from '../../support/cli/recorded-accounts.ts'
+import { paymentOf } from '../../support/domain/requests.ts'
+import { bucketOf } from '../../support/ledger/fixture.ts'
+import { lineOf, NOW_MS } from '../../support/recorder/accounts.ts'
 
 const DAY_MS = 86_400_000
 const COUNTER = 'group/GOLD/0/CALLS'

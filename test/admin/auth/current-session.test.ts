@@ -1,7 +1,7 @@
 /** `GET /auth/login`: the user, the end of the session, and what the user may do. */
 import { describe, expect, it } from 'vitest'
-import { loadConfig } from '../../src/config/load.ts'
-import { clockWith, createOffset } from '../../src/runtime/clock.ts'
+import { loadConfig } from '../../../src/config/load.ts'
+import { clockWith, createOffset } from '../../../src/runtime/clock.ts'
 import {
   addUser,
   BEGIN_MS,
@@ -12,7 +12,7 @@ import {
   USER,
   useAuth,
   who,
-} from '../support/identity/login-server.ts'
+} from '../../support/identity/login-server.ts'
 
 const auth = useAuth()
 

@@ -1,9 +1,9 @@
 import Sdk from 'stripe'
 import { beforeEach, describe, expect, it } from 'vitest'
-import type { GatewayCharge } from '../../../src/external/payment/gateway.ts'
-import { createStripe } from '../../../src/external/payment/stripe/stripe.ts'
-import { type FakeStripe, startFakeStripe } from '../../support/external/fake-stripe.ts'
-import { useOpened } from '../../support/opened.ts'
+import type { GatewayCharge } from '../../../../src/external/payment/gateway.ts'
+import { createStripe } from '../../../../src/external/payment/stripe/stripe.ts'
+import { type FakeStripe, startFakeStripe } from '../../../support/external/fake-stripe.ts'
+import { useOpened } from '../../../support/opened.ts'
 
 const NOW = Date.UTC(2026, 5, 15, 12)
 const SETTINGS = {
