@@ -2,7 +2,7 @@ import { posix } from 'node:path'
 import ts from 'typescript'
 import { isTypeScript, type SourceFile, type Violation, walk } from './tree.ts'
 
-/** What every room of the control plane imports. */
+/** Modules that each module of the control plane may import. */
 const BASE = ['domain', 'config', 'catalog'] as const
 
 /** The import table: the modules of src that a module imports. A module may import itself. */

@@ -203,7 +203,7 @@ const ADDED: Readonly<Record<string, Values>> = {
 
 const NEVER_SHOWN: ReadonlySet<string> = new Set(['password'])
 const PERIOD = { from: BEGIN_S, to: FOREVER_S }
-/** What documents without revisions have in place of the period and the time of creation. */
+/** Times of documents without revisions, in place of the period and the time of creation. */
 const PERIODS: Readonly<Record<string, Values>> = {
   balances: PERIOD,
   lines: {},
