@@ -5,7 +5,7 @@
 import { calendarOf } from '../billing/credit/credits.ts'
 import { keyAfter, keyEndMs } from '../billing/cycle/cycle-key.ts'
 import type { Catalog } from '../catalog/connection.ts'
-import { Exact } from '../catalog/records/exact-amount.ts'
+import { Exact } from '../catalog/records/money/exact-amount.ts'
 import type { Config } from '../config/schema.ts'
 import type { Fields } from '../domain/fields.ts'
 import { lastConfirmedKey } from '../entities/rules/minimum-date.ts'
