@@ -6,7 +6,7 @@ import { performance } from 'node:perf_hooks'
 import { parseArgs } from 'node:util'
 import { documentOf, newBill } from '../src/billing/books/bill.ts'
 import { type Catalog, openCatalog } from '../src/catalog/connection.ts'
-import { Exact, storedAmount } from '../src/catalog/records/exact-amount.ts'
+import { Exact, storedAmount } from '../src/catalog/records/money/exact-amount.ts'
 import { insertEntity } from '../test/support/catalog/store.ts'
 import { startProduct } from '../test/support/product/product.ts'
 

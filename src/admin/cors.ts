@@ -5,8 +5,8 @@
  * answers with a `content-length` (RFC 9110, 8.6) and refuses other OPTIONS requests as text.
  */
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import { SECURITY } from '../catalog/settings/access/security-settings.ts'
 import type { CurrentSettings } from '../catalog/settings/current-settings.ts'
-import { SECURITY } from '../catalog/settings/security-settings.ts'
 
 /** In the format of the `Origin` header. Rejects with `CatalogUnavailableError`. */
 export type ListedOrigins = () => Promise<ReadonlySet<string>>

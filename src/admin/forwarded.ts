@@ -1,7 +1,7 @@
 /** Client information from proxy headers, accepted from trusted proxies only. */
 import type { IncomingHttpHeaders } from 'node:http'
 import type { FastifyInstance } from 'fastify'
-import { addressCheck } from '../catalog/settings/peer-addresses.ts'
+import { addressCheck } from '../catalog/settings/peers/peer-addresses.ts'
 import { isAddress } from '../config/hosts.ts'
 import { isHostHeader } from '../runtime/http-framing.ts'
 

@@ -1,5 +1,5 @@
 /** Which payments cover which bills. */
-import type { Exact } from '../catalog/records/exact-amount.ts'
+import type { Exact } from '../catalog/records/money/exact-amount.ts'
 import { least, ZERO } from './amount.ts'
 
 /** The open part of a bill: what is owed and not covered, or what is paid and not used. */

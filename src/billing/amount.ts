@@ -1,5 +1,5 @@
 /** Amounts of bills: exact decimals, whole multiples of the currency's smallest unit. */
-import { Exact } from '../catalog/records/exact-amount.ts'
+import { Exact } from '../catalog/records/money/exact-amount.ts'
 import { parseDecimal } from '../domain/money.ts'
 
 /** Larger amounts are refused: sums of them must stay exact. */

@@ -3,7 +3,7 @@ import type { Catalog } from '../catalog/connection.ts'
 import type {
   KeyedCallDocument,
   KeyedPartDocument,
-} from '../catalog/records/idempotency-document.ts'
+} from '../catalog/records/money/idempotency-document.ts'
 import { hasEnded } from '../runtime/process-identity.ts'
 import { callIdOf } from './idempotency.ts'
 

@@ -1,5 +1,5 @@
 /** Currencies by their numeric codes (ISO 4217): smallest unit, and code in letters. */
-import type { Exact } from '../catalog/records/exact-amount.ts'
+import type { Exact } from '../catalog/records/money/exact-amount.ts'
 
 /** Decimals of the currencies that do not have two. */
 const DIGITS: Readonly<Record<number, number>> = {

@@ -10,7 +10,7 @@ import type { Catalog } from '../catalog/connection.ts'
 import type {
   KeyedCallDocument,
   KeyedPartDocument,
-} from '../catalog/records/idempotency-document.ts'
+} from '../catalog/records/money/idempotency-document.ts'
 import { isInserted } from '../catalog/transactions/duplicate.ts'
 import { stateOf } from '../catalog/transactions/state.ts'
 import { type Clock, monotonicMs, realTimeOf } from '../runtime/clock.ts'

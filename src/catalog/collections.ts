@@ -26,17 +26,20 @@ import {
   type AuditChainDocument,
   type AuditDocument,
 } from './records/audit-document.ts'
-import type { BalanceDocument } from './records/balance-document.ts'
+import { CARD_INDEXES, type CardDocument } from './records/card.ts'
+import type { ConfigDocument } from './records/config-document.ts'
+import { CONFIG_HISTORY_INDEXES, type ConfigVersionDocument } from './records/config-document.ts'
+import { CUSTOMER_INDEXES, type CustomerDocument } from './records/customer-document.ts'
+import { EVENT_INDEXES, type NotificationDocument } from './records/events/event-document.ts'
+import type { HeadDocument } from './records/head-document.ts'
+import type { ImportDocument } from './records/import-document.ts'
+import { JOB_INDEXES, type JobDocument } from './records/job-document.ts'
 import {
   BILL_INDEXES,
   BILLRUN_INDEXES,
   type BillDocument,
   type BillrunDocument,
-} from './records/bill.ts'
-import { CARD_INDEXES, type CardDocument } from './records/card.ts'
-import type { ConfigDocument } from './records/config-document.ts'
-import { CONFIG_HISTORY_INDEXES, type ConfigVersionDocument } from './records/config-document.ts'
-import { CUSTOMER_INDEXES, type CustomerDocument } from './records/customer-document.ts'
+} from './records/money/bill.ts'
 import {
   CYCLE_PAGE_INDEXES,
   type CyclePageDocument,
@@ -45,20 +48,16 @@ import {
   type ParkedAccountDocument,
   VOID_INVOICE_INDEXES,
   type VoidInvoiceDocument,
-} from './records/cycle-documents.ts'
-import type { LineDocument } from './records/documents.ts'
-import { EVENT_INDEXES, type NotificationDocument } from './records/event-document.ts'
-import type { HeadDocument } from './records/head-document.ts'
-import { IDEMPOTENCY_INDEXES, type IdempotencyDocument } from './records/idempotency-document.ts'
-import type { ImportDocument } from './records/import-document.ts'
-import { JOB_INDEXES, type JobDocument } from './records/job-document.ts'
+} from './records/money/cycle-documents.ts'
+import {
+  IDEMPOTENCY_INDEXES,
+  type IdempotencyDocument,
+} from './records/money/idempotency-document.ts'
 import {
   type BooksDocument,
   JOURNAL_INDEXES,
   type PostingDocument,
-} from './records/journal-document.ts'
-import type { CarriedDocument } from './records/line-sums.ts'
-import { OUTBOX_INDEXES, type OutboxDocument } from './records/outbox-document.ts'
+} from './records/money/journal-document.ts'
 import {
   type ChargeLeaseDocument,
   GATEWAY_CHARGE_INDEXES,
@@ -66,11 +65,15 @@ import {
   type SandboxDocument,
   TOKENIZATION_INDEXES,
   type TokenizationDocument,
-} from './records/payment-documents.ts'
-import { REBALANCE_INDEXES, type RebalanceDocument } from './records/rebalance-document.ts'
+} from './records/money/payment-documents.ts'
+import { OUTBOX_INDEXES, type OutboxDocument } from './records/outbox-document.ts'
 import type { SecondFactorDocument } from './records/second-factor.ts'
 import { STATISTICS_INDEXES, type StatisticsDocument } from './records/statistics-document.ts'
-import { LATE_LINE_INDEXES } from './records/uninvoiced.ts'
+import type { BalanceDocument } from './records/usage/balance-document.ts'
+import type { LineDocument } from './records/usage/documents.ts'
+import type { CarriedDocument } from './records/usage/line-sums.ts'
+import { REBALANCE_INDEXES, type RebalanceDocument } from './records/usage/rebalance-document.ts'
+import { LATE_LINE_INDEXES } from './records/usage/uninvoiced.ts'
 
 export type {
   AggregationCursor,

@@ -4,7 +4,7 @@ import type { Logger } from '../runtime/log.ts'
 import { type CurrentClients, watchClients } from './clients/clients-watch.ts'
 import { openCatalog } from './connection.ts'
 import { sealerOf } from './sealing/secret-keys.ts'
-import { compilePeers, type Peers } from './settings/peers.ts'
+import { compilePeers, type Peers } from './settings/peers/peers.ts'
 import { watchStoredConfig } from './settings/stored-config-watch.ts'
 
 /** Settings that operators change at run time. */

@@ -21,7 +21,7 @@ import {
 } from '../billing/run/preview-report.ts'
 import type { PriceChange } from '../billing/run/price-changes.ts'
 import type { Catalog } from '../catalog/connection.ts'
-import { Exact } from '../catalog/records/exact-amount.ts'
+import { Exact } from '../catalog/records/money/exact-amount.ts'
 import type { Config } from '../config/schema.ts'
 import { FieldError } from '../domain/fields.ts'
 import { inCycle } from './cycle.ts'

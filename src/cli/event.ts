@@ -4,7 +4,7 @@ import {
   DELIVERY_STATES,
   EVENT_TYPES,
   type NotificationDocument,
-} from '../catalog/records/event-document.ts'
+} from '../catalog/records/events/event-document.ts'
 import { parseInstant } from '../domain/time.ts'
 import { type Resent, resendEvents } from '../entities/events/resend.ts'
 import { UsageError } from './errors.ts'

@@ -7,12 +7,12 @@ import { calendarOf } from '../billing/credit/credits.ts'
 import { cycleSpan, keyAt } from '../billing/cycle/cycle-key.ts'
 import { askBillable } from '../billing/run/open-accounts.ts'
 import { sealerOf } from '../catalog/sealing/secret-keys.ts'
-import { customFieldsOf } from '../catalog/settings/customer-fields.ts'
+import { customFieldsOf } from '../catalog/settings/customers/customer-fields.ts'
 import {
   type CustomerCallSettings,
   type CustomerSettings,
   customerSettingsOf,
-} from '../catalog/settings/customer-settings.ts'
+} from '../catalog/settings/customers/customer-settings.ts'
 import { readCategory } from '../catalog/settings/stored-config.ts'
 import type { Config } from '../config/schema.ts'
 import { formatDate } from '../domain/date-format.ts'

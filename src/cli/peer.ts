@@ -9,8 +9,8 @@ import {
   type PeerKey,
   type PeerSettings,
   peerSettings,
-} from '../catalog/settings/peer-settings.ts'
-import { usablePeers } from '../catalog/settings/peers.ts'
+} from '../catalog/settings/peers/peer-settings.ts'
+import { usablePeers } from '../catalog/settings/peers/peers.ts'
 import { readStoredConfig } from '../catalog/settings/stored-config.ts'
 import { systemClock } from '../runtime/clock.ts'
 import { CommandError, UsageError } from './errors.ts'

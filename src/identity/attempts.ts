@@ -7,7 +7,7 @@
  * not one.
  */
 import { createHash, randomBytes } from 'node:crypto'
-import { SECURITY, type SecuritySettings } from '../catalog/settings/security-settings.ts'
+import { SECURITY, type SecuritySettings } from '../catalog/settings/access/security-settings.ts'
 import type { ExpiringKeys } from '../store/expiring.ts'
 import type { AuthDeps } from './auth-deps.ts'
 import { type Network, networksOf } from './networks.ts'

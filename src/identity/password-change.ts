@@ -1,7 +1,7 @@
 /** Change of a user's own password. */
 import type { Actor } from '../catalog/actor.ts'
 import type { RawDocument } from '../catalog/compile/document.ts'
-import { SECURITY } from '../catalog/settings/security-settings.ts'
+import { SECURITY } from '../catalog/settings/access/security-settings.ts'
 import { EntityRuleError } from '../requests/errors.ts'
 import type { AttemptSource } from './attempts.ts'
 import { accountOf, countedAttempt, type LoginDeps } from './login.ts'

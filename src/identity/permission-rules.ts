@@ -1,10 +1,10 @@
 /** Permission rules of the operator: they replace the usual roles of an action. */
 import { Value } from '@sinclair/typebox/value'
-import type { StoredSetting } from '../catalog/settings/current-settings.ts'
 import {
   type PermissionSettings,
   PermissionsSchema,
-} from '../catalog/settings/permission-settings.ts'
+} from '../catalog/settings/access/permission-settings.ts'
+import type { StoredSetting } from '../catalog/settings/current-settings.ts'
 
 export type PermissionRules = NonNullable<PermissionSettings['rules']>
 

@@ -4,7 +4,7 @@
  * concurrently. The ids in cookies refer to it; the time of last use is a separate key.
  */
 import { createHash, randomBytes } from 'node:crypto'
-import { SECURITY, type SecuritySettings } from '../catalog/settings/security-settings.ts'
+import { SECURITY, type SecuritySettings } from '../catalog/settings/access/security-settings.ts'
 import type { ExpiringKeys } from '../store/expiring.ts'
 import type { AuthDeps } from './auth-deps.ts'
 import type { FoundLoginSession, LoginSession, LoginSessions, SessionUse } from './sessions.ts'

@@ -1,5 +1,5 @@
 /** Checks signed requests against the current clients and settings. */
-import { SECURITY } from '../catalog/settings/security-settings.ts'
+import { SECURITY } from '../catalog/settings/access/security-settings.ts'
 import {
   checkSignature,
   type SignatureConditions,

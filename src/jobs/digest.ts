@@ -1,7 +1,7 @@
 /** The standing job that sends e-mails with new events (notifications/digest.ts). */
 import { NODE_ACTOR } from '../catalog/actor.ts'
 import type { Catalog } from '../catalog/connection.ts'
-import { notificationSettingsOf } from '../catalog/settings/notification-settings.ts'
+import { notificationSettingsOf } from '../catalog/settings/events/notification-settings.ts'
 import { readCategory } from '../catalog/settings/stored-config.ts'
 import type { Config } from '../config/schema.ts'
 import { createDigests } from '../notifications/digest.ts'

@@ -7,7 +7,7 @@ import { createCurrentSettings } from '../catalog/settings/current-settings.ts'
 import {
   type NotificationSettings,
   notificationSettingsOf,
-} from '../catalog/settings/notification-settings.ts'
+} from '../catalog/settings/events/notification-settings.ts'
 import type { Config } from '../config/schema.ts'
 import { createOutgoing } from '../external/outgoing.ts'
 import type { Clock } from '../runtime/clock.ts'

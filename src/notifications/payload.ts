@@ -1,5 +1,5 @@
 /** The parameters of a notification (interface section 6.1). Pure. */
-import type { NotificationDocument } from '../catalog/records/event-document.ts'
+import type { NotificationDocument } from '../catalog/records/events/event-document.ts'
 import { type Fields, isObject } from '../domain/fields.ts'
 
 /** Parameters by name: plain JSON, times in seconds since 1970. */

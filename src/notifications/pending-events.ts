@@ -5,7 +5,7 @@
 import { randomUUID } from 'node:crypto'
 import type { AnyBulkWriteOperation, UpdateFilter, WithId } from '../catalog/collections.ts'
 import type { Catalog } from '../catalog/connection.ts'
-import type { NotificationDocument } from '../catalog/records/event-document.ts'
+import type { NotificationDocument } from '../catalog/records/events/event-document.ts'
 
 export type StoredEvent = WithId<NotificationDocument>
 

@@ -1,7 +1,7 @@
 /** The HTTP request of a notification, and its signature. Pure. */
 import { createHmac } from 'node:crypto'
-import type { NotificationDocument } from '../catalog/records/event-document.ts'
-import type { NotificationSettings } from '../catalog/settings/notification-settings.ts'
+import type { NotificationDocument } from '../catalog/records/events/event-document.ts'
+import type { NotificationSettings } from '../catalog/settings/events/notification-settings.ts'
 import type { OutgoingCall } from '../external/outgoing.ts'
 import { DeliveryError } from './failure.ts'
 import { formOf, payloadOf } from './payload.ts'

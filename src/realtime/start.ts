@@ -1,6 +1,6 @@
 import type { CurrentClients } from '../catalog/clients/clients-watch.ts'
 import type { CurrentStoredConfig } from '../catalog/follow-stored-config.ts'
-import type { Peers } from '../catalog/settings/peers.ts'
+import type { Peers } from '../catalog/settings/peers/peers.ts'
 import { isLoopback, mustAuthenticate } from '../config/hosts.ts'
 import type { Config } from '../config/schema.ts'
 import type { SessionEvent } from '../domain/worker-task.ts'

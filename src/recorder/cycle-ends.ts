@@ -1,6 +1,6 @@
 /** Which billing cycles are over, so that their invoices may have been computed. */
 import type { Catalog } from '../catalog/connection.ts'
-import { BILLRUN } from '../catalog/settings/billrun-settings.ts'
+import { BILLRUN } from '../catalog/settings/money/billrun-settings.ts'
 import { readCategory } from '../catalog/settings/stored-config.ts'
 import type { Config } from '../config/schema.ts'
 import { cycleEndMs } from '../domain/cycle.ts'

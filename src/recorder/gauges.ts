@@ -1,7 +1,7 @@
 /** Periodic metrics that no process can count by itself, read from the stores. */
 import type { Catalog } from '../catalog/connection.ts'
-import { DEBT_BUCKET_ID } from '../catalog/records/balance-document.ts'
-import { moneyOf } from '../catalog/records/money-value.ts'
+import { DEBT_BUCKET_ID } from '../catalog/records/usage/balance-document.ts'
+import { moneyOf } from '../catalog/records/usage/money-value.ts'
 import { type Backlog, backlogPercent, readBacklog, Threshold } from '../ledger/backlog.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import { oldestEntryMs, openSessions, streamBacklog } from '../ledger/streams.ts'

@@ -3,7 +3,7 @@
  * buckets while it is the only recorder. Bounded; a record that was forgotten is written once more,
  * which changes nothing.
  */
-import { projectedBuckets } from '../catalog/records/balance-document.ts'
+import { projectedBuckets } from '../catalog/records/usage/balance-document.ts'
 import type { Bucket, OwnerState } from '../domain/bucket.ts'
 import { type FlushRecords, ownerKey } from './coalesce.ts'
 

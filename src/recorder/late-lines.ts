@@ -5,8 +5,8 @@
  */
 import type { Catalog } from '../catalog/connection.ts'
 import { CatalogUnavailableError } from '../catalog/errors.ts'
-import type { RealtimeLineDocument } from '../catalog/records/line-document.ts'
-import type { Charged, Uninvoiced } from '../catalog/records/uninvoiced.ts'
+import type { RealtimeLineDocument } from '../catalog/records/usage/line-document.ts'
+import type { Charged, Uninvoiced } from '../catalog/records/usage/uninvoiced.ts'
 import { type AnyDocument, type BulkOutcome, type Upsert, writeAll } from './bulk.ts'
 
 /** Lines per read. */

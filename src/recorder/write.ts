@@ -1,14 +1,14 @@
 /** Writes a flush to MongoDB: each record only if it is newer than the stored one. */
 import type { Catalog } from '../catalog/connection.ts'
+import { eventDocument } from '../catalog/records/events/event-document.ts'
 import {
   balanceDocument,
   debtBucket,
   projectedBuckets,
-} from '../catalog/records/balance-document.ts'
-import { balanceObjectId } from '../catalog/records/balance-id.ts'
-import { balanceLineDocument, type LineDocument } from '../catalog/records/documents.ts'
-import { eventDocument } from '../catalog/records/event-document.ts'
-import { lineDocument } from '../catalog/records/line-document.ts'
+} from '../catalog/records/usage/balance-document.ts'
+import { balanceObjectId } from '../catalog/records/usage/balance-id.ts'
+import { balanceLineDocument, type LineDocument } from '../catalog/records/usage/documents.ts'
+import { lineDocument } from '../catalog/records/usage/line-document.ts'
 import type { Bucket, OwnerState } from '../domain/bucket.ts'
 import type { Line } from '../domain/line.ts'
 import {

@@ -2,7 +2,7 @@
 import { Decimal } from 'decimal.js'
 import { currencyDigits, currencyName } from '../billing/currency.ts'
 import { type BillingCalendar, keyEndMs, keyStartMs } from '../billing/cycle/cycle-key.ts'
-import { Exact } from '../catalog/records/exact-amount.ts'
+import { Exact } from '../catalog/records/money/exact-amount.ts'
 import { isCycleKey } from '../domain/cycle.ts'
 import { isUnset } from '../domain/fields.ts'
 import { amountOf } from '../requests/cast-value.ts'

@@ -2,7 +2,7 @@
 import { calendarOf } from '../billing/credit/credits.ts'
 import type { Catalog } from '../catalog/connection.ts'
 import { isAway, repeated } from '../catalog/patience.ts'
-import { Exact } from '../catalog/records/exact-amount.ts'
+import { Exact } from '../catalog/records/money/exact-amount.ts'
 import type { Config } from '../config/schema.ts'
 import type { Fields } from '../domain/fields.ts'
 import { NOT_DELETED, unguardedOf } from '../entities/revisions.ts'

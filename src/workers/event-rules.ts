@@ -1,6 +1,6 @@
 /** The stored rules for events. */
 import { isDeepStrictEqual } from 'node:util'
-import { balanceRulesIn } from '../catalog/settings/event-settings.ts'
+import { balanceRulesIn } from '../catalog/settings/events/event-settings.ts'
 import { BalanceRuleSet } from '../domain/events/rule-set.ts'
 import type { Logger } from '../runtime/log.ts'
 

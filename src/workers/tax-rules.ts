@@ -4,7 +4,7 @@ import {
   type InstalledTaxation,
   type Taxation,
   taxationOf,
-} from '../catalog/settings/taxation-settings.ts'
+} from '../catalog/settings/money/taxation-settings.ts'
 import type { Catalogue } from '../domain/catalogue.ts'
 import { createTaxMappings, type TaxMapping } from '../rating/tax-mapping.ts'
 import type { Logger } from '../runtime/log.ts'

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { allocate, type OpenPart } from '../../src/billing/allocate.ts'
 import { sumOf } from '../../src/billing/amount.ts'
 import { isDebt, openAmount } from '../../src/billing/books/bill.ts'
-import { Exact } from '../../src/catalog/records/exact-amount.ts'
+import { Exact } from '../../src/catalog/records/money/exact-amount.ts'
 import { TestBooks } from '../support/billing/books.ts'
 
 function part(id: string, urtS: number, open: number | string): OpenPart<string> {

@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest'
 import { billOf, isActive, isUnconfirmed, openAmount } from '../../src/billing/books/bill.ts'
 import { accountBalance } from '../../src/billing/statements/balances.ts'
-import { exactAmount } from '../../src/catalog/records/exact-amount.ts'
+import { exactAmount } from '../../src/catalog/records/money/exact-amount.ts'
 import { auditBooks } from '../../src/cli/audit/books.ts'
 import { StoredBooksModel } from '../support/billing/stored-books.ts'
 import { useStore } from '../support/catalog/store.ts'

@@ -5,7 +5,7 @@ import { STORED_CUSTOMERS } from '../../src/billing/customer-lookup.ts'
 import { accountBalance, overdueDebts } from '../../src/billing/statements/balances.ts'
 import { findBills, unpaidInvoices } from '../../src/billing/statements/find-bills.ts'
 import { type Catalog, withGuards } from '../../src/catalog/connection.ts'
-import { Exact, storedAmount } from '../../src/catalog/records/exact-amount.ts'
+import { Exact, storedAmount } from '../../src/catalog/records/money/exact-amount.ts'
 import { NOW_MS } from '../support/billing/books.ts'
 import { useStore } from '../support/catalog/store.ts'
 

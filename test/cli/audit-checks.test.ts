@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest'
 import { moneyFormat } from '../../src/billing/currency.ts'
-import { balanceDocument, debtBucket } from '../../src/catalog/records/balance-document.ts'
-import { balanceLineDocument } from '../../src/catalog/records/documents.ts'
-import { lineDocument } from '../../src/catalog/records/line-document.ts'
-import { addLine, emptySums } from '../../src/catalog/records/line-sums.ts'
+import { balanceDocument, debtBucket } from '../../src/catalog/records/usage/balance-document.ts'
+import { balanceLineDocument } from '../../src/catalog/records/usage/documents.ts'
+import { lineDocument } from '../../src/catalog/records/usage/line-document.ts'
+import { addLine, emptySums } from '../../src/catalog/records/usage/line-sums.ts'
 import { differenceText } from '../../src/cli/audit/difference.ts'
 import {
   addHolds,

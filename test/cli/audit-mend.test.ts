@@ -1,8 +1,8 @@
 /** How `audit --mend` restores account debt when the ledger has lost its last writes. */
 import { expect, it } from 'vitest'
-import { balanceDocument, debtBucket } from '../../src/catalog/records/balance-document.ts'
-import { lineDocument } from '../../src/catalog/records/line-document.ts'
-import { emptySums } from '../../src/catalog/records/line-sums.ts'
+import { balanceDocument, debtBucket } from '../../src/catalog/records/usage/balance-document.ts'
+import { lineDocument } from '../../src/catalog/records/usage/line-document.ts'
+import { emptySums } from '../../src/catalog/records/usage/line-sums.ts'
 import type { AccountEvidence } from '../../src/cli/audit/evidence.ts'
 import { planMend } from '../../src/cli/audit/mend-plan.ts'
 import { emptyOwner, type OwnerState } from '../../src/domain/bucket.ts'

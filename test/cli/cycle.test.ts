@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { CycleRunDocument } from '../../src/catalog/records/cycle-documents.ts'
+import type { CycleRunDocument } from '../../src/catalog/records/money/cycle-documents.ts'
 import {
   parkedAccounts,
   progressText,

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { hashOfKey } from '../../src/catalog/settings/peer-settings.ts'
-import { compilePeers } from '../../src/catalog/settings/peers.ts'
+import { hashOfKey } from '../../src/catalog/settings/peers/peer-settings.ts'
+import { compilePeers } from '../../src/catalog/settings/peers/peers.ts'
 import { readStoredConfig } from '../../src/catalog/settings/stored-config.ts'
 import type { Ended } from '../support/cli/product.ts'
 import { useTollgate } from '../support/cli/tollgate.ts'

@@ -98,7 +98,7 @@ export const PACKAGE_PREFIXES: Readonly<Record<string, readonly string[]>> = {
     'realtime/diameter/',
     'realtime/http/javascript-',
     'embedded/',
-    'catalog/settings/peer-addresses.ts',
+    'catalog/settings/peers/peer-addresses.ts',
   ],
   'node:tls': [
     'realtime/diameter/',

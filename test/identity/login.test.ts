@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest'
 import { createAudit } from '../../src/catalog/audit/audit.ts'
 import { openCatalog } from '../../src/catalog/connection.ts'
-import { AUTH } from '../../src/catalog/settings/auth-settings.ts'
+import { AUTH } from '../../src/catalog/settings/access/auth-settings.ts'
 import { notConfigured } from '../../src/identity/login.ts'
 import { createPasswords } from '../../src/identity/passwords.ts'
 import { createLdap } from '../../src/identity/protocols/ldap.ts'

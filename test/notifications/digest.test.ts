@@ -3,7 +3,7 @@ import { afterEach, describe, expect, it } from 'vitest'
 import {
   type NotificationSettings,
   notificationSettingsOf,
-} from '../../src/catalog/settings/notification-settings.ts'
+} from '../../src/catalog/settings/events/notification-settings.ts'
 import { closeMail } from '../../src/external/mail.ts'
 import { createDigests } from '../../src/notifications/digest.ts'
 import { type MailServer, startMailServer } from '../support/mail-server.ts'

@@ -2,7 +2,7 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
 import { Decimal128 } from '../../src/catalog/collections.ts'
-import type { NotificationDocument } from '../../src/catalog/records/event-document.ts'
+import type { NotificationDocument } from '../../src/catalog/records/events/event-document.ts'
 import { acceptanceIn } from '../../src/notifications/answer.ts'
 import { DeliveryError } from '../../src/notifications/failure.ts'
 import { payloadOf } from '../../src/notifications/payload.ts'

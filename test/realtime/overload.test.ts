@@ -1,6 +1,6 @@
 /** Refusals while the workers are stalled, over the sockets of both protocols. */
 import { beforeEach, describe, expect, it } from 'vitest'
-import { compilePeers } from '../../src/catalog/settings/peers.ts'
+import { compilePeers } from '../../src/catalog/settings/peers/peers.ts'
 import { loadConfig } from '../../src/config/load.ts'
 import { fileTypeDefaultsOf } from '../../src/file-types/defaults.ts'
 import { command, flags } from '../../src/realtime/codecs/diameter-wire/protocol.ts'

@@ -1,7 +1,7 @@
 /** Lines of cycles that are over, and when a cycle is over. */
 import { describe, expect, it } from 'vitest'
-import type { RealtimeLineDocument } from '../../src/catalog/records/line-document.ts'
-import type { Uninvoiced } from '../../src/catalog/records/uninvoiced.ts'
+import type { RealtimeLineDocument } from '../../src/catalog/records/usage/line-document.ts'
+import type { Uninvoiced } from '../../src/catalog/records/usage/uninvoiced.ts'
 import { changeStoredConfig } from '../../src/catalog/settings/stored-config.ts'
 import type { Line } from '../../src/domain/line.ts'
 import { streamBacklog } from '../../src/ledger/streams.ts'

@@ -1,7 +1,7 @@
 /** Filters that `bill` and `accountinvoices` share. */
 import { BillingError } from '../../billing/errors.ts'
 import { integerFrom, isNothing } from '../../billing/payments/payment-order.ts'
-import type { PaidState } from '../../catalog/records/bill.ts'
+import type { PaidState } from '../../catalog/records/money/bill.ts'
 
 const AIDS_MAX = 1_000
 

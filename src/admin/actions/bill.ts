@@ -11,8 +11,8 @@ import {
   unpaidInvoices,
 } from '../../billing/statements/find-bills.ts'
 import * as schema from '../../catalog/entities/json-schema.ts'
-import type { BillDocument } from '../../catalog/records/bill.ts'
-import { filterOf, PAYMENTS } from '../../catalog/settings/payment-settings.ts'
+import type { BillDocument } from '../../catalog/records/money/bill.ts'
+import { filterOf, PAYMENTS } from '../../catalog/settings/money/payment-settings.ts'
 import { readCategory } from '../../catalog/settings/stored-config.ts'
 import { isObject } from '../../domain/fields.ts'
 import { bills as definition } from '../../entities/definitions/bills.ts'

@@ -10,7 +10,7 @@ import {
 import { insertCredits, withCurrentCycle } from '../../billing/credit/insert-credits.ts'
 import { textOf } from '../../billing/payments/payment-order.ts'
 import * as schema from '../../catalog/entities/json-schema.ts'
-import type { CreditFields } from '../../catalog/settings/line-settings.ts'
+import type { CreditFields } from '../../catalog/settings/money/line-settings.ts'
 import { isObject } from '../../domain/fields.ts'
 import { readView } from '../../entities/views.ts'
 import { actionErrorOf } from '../../requests/api-errors.ts'

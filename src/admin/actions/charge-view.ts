@@ -1,5 +1,5 @@
 /** Charges in answers: nothing of the card. */
-import type { GatewayChargeDocument } from '../../catalog/records/payment-documents.ts'
+import type { GatewayChargeDocument } from '../../catalog/records/money/payment-documents.ts'
 import { dateText } from '../../entities/views.ts'
 
 export const STAGES = ['Completed', 'Pending', 'Rejected', 'Unknown', 'Created'] as const

@@ -13,7 +13,7 @@ import {
   object,
   text,
 } from '../../catalog/entities/json-schema.ts'
-import { PAYMENTS } from '../../catalog/settings/payment-settings.ts'
+import { PAYMENTS } from '../../catalog/settings/money/payment-settings.ts'
 import type { RunOptions } from '../../jobs/charge-jobs.ts'
 import { addJob } from '../../jobs/jobs.ts'
 import { ActionError } from '../../requests/errors.ts'

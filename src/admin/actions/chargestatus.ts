@@ -2,7 +2,7 @@
 import { Type } from '@sinclair/typebox'
 import type { Filter } from '../../catalog/collections.ts'
 import { anyValue, listOf, mapOf } from '../../catalog/entities/json-schema.ts'
-import type { GatewayChargeDocument } from '../../catalog/records/payment-documents.ts'
+import type { GatewayChargeDocument } from '../../catalog/records/money/payment-documents.ts'
 import { action } from './action.ts'
 import { chargeView } from './charge-view.ts'
 import { param } from './parameters.ts'

@@ -1,7 +1,7 @@
 /** Rates a message that a file type has read: the steps `found subscriber` and `price`. */
 import { usedResult } from '../../billing/quote/event-result.ts'
 import { decideMessage, findCustomer } from '../../billing/quote/message.ts'
-import { identifyingFields } from '../../catalog/settings/identifying-fields.ts'
+import { identifyingFields } from '../../catalog/settings/customers/identifying-fields.ts'
 import { readCategory } from '../../catalog/settings/stored-config.ts'
 import {
   type ChargeOutcome,

@@ -1,8 +1,8 @@
 /** Long operations in one form, whatever runs them: jobs, billing cycles, imports, the queue. */
-import type { CycleRunDocument } from '../../catalog/records/cycle-documents.ts'
 import type { ImportProgressDocument } from '../../catalog/records/import-document.ts'
 import type { JobDocument } from '../../catalog/records/job-document.ts'
-import type { RebalanceDocument } from '../../catalog/records/rebalance-document.ts'
+import type { CycleRunDocument } from '../../catalog/records/money/cycle-documents.ts'
+import type { RebalanceDocument } from '../../catalog/records/usage/rebalance-document.ts'
 import { dateText } from '../../entities/views.ts'
 import type { ActionCall } from './action.ts'
 

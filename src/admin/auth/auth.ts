@@ -2,7 +2,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { clientsSetting } from '../../catalog/clients/clients.ts'
 import { sealerOf } from '../../catalog/sealing/secret-keys.ts'
-import { AUTH, publicProviders } from '../../catalog/settings/auth-settings.ts'
+import { AUTH, publicProviders } from '../../catalog/settings/access/auth-settings.ts'
 import type { RouteAccess } from '../../identity/access.ts'
 import type { AuthDeps } from '../../identity/auth-deps.ts'
 import { type Caller, mayDo } from '../../identity/caller.ts'

@@ -13,13 +13,13 @@ import {
   type Schema,
   text,
 } from '../../catalog/entities/json-schema.ts'
-import { BillsSchema } from '../../catalog/settings/bill-settings.ts'
-import { BillrunSchema } from '../../catalog/settings/billrun-settings.ts'
-import { InvoicesSchema } from '../../catalog/settings/invoice-settings.ts'
-import { LinesSchema } from '../../catalog/settings/line-settings.ts'
-import { PaymentsSchema } from '../../catalog/settings/payment-settings.ts'
-import { PermissionsSchema } from '../../catalog/settings/permission-settings.ts'
-import { SecuritySchema } from '../../catalog/settings/security-settings.ts'
+import { PermissionsSchema } from '../../catalog/settings/access/permission-settings.ts'
+import { SecuritySchema } from '../../catalog/settings/access/security-settings.ts'
+import { BillsSchema } from '../../catalog/settings/money/bill-settings.ts'
+import { BillrunSchema } from '../../catalog/settings/money/billrun-settings.ts'
+import { InvoicesSchema } from '../../catalog/settings/money/invoice-settings.ts'
+import { LinesSchema } from '../../catalog/settings/money/line-settings.ts'
+import { PaymentsSchema } from '../../catalog/settings/money/payment-settings.ts'
 import { PlaysSchema } from '../settings/categories.ts'
 import { NOTHING, VALID } from './components.ts'
 

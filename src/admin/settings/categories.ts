@@ -4,26 +4,33 @@ import { Type } from '@sinclair/typebox'
 import { NOT_DELETED } from '../../catalog/revisions/validity.ts'
 import type { Sealer } from '../../catalog/sealing/sealing.ts'
 import { sealerOf } from '../../catalog/sealing/secret-keys.ts'
-import { BillsSchema } from '../../catalog/settings/bill-settings.ts'
-import { BillrunSchema } from '../../catalog/settings/billrun-settings.ts'
-import { mergeCustomers, redactCustomers } from '../../catalog/settings/customer-secrets.ts'
-import { checkCustomerSettings, partsOf, urlsIn } from '../../catalog/settings/customer-settings.ts'
-import { checkEventSettings } from '../../catalog/settings/event-settings.ts'
+import { PermissionsSchema } from '../../catalog/settings/access/permission-settings.ts'
+import { SECURITY, SecuritySchema } from '../../catalog/settings/access/security-settings.ts'
 import {
-  InvoicesSchema,
-  type StoredInvoiceSettings,
-} from '../../catalog/settings/invoice-settings.ts'
-import { LinesSchema } from '../../catalog/settings/line-settings.ts'
+  mergeCustomers,
+  redactCustomers,
+} from '../../catalog/settings/customers/customer-secrets.ts'
+import {
+  checkCustomerSettings,
+  partsOf,
+  urlsIn,
+} from '../../catalog/settings/customers/customer-settings.ts'
+import { checkEventSettings } from '../../catalog/settings/events/event-settings.ts'
 import {
   mergeNotifications,
   receiverUrlsIn,
   redactNotifications,
-} from '../../catalog/settings/notification-settings.ts'
-import { PaymentsSchema } from '../../catalog/settings/payment-settings.ts'
-import { PermissionsSchema } from '../../catalog/settings/permission-settings.ts'
-import { SECURITY, SecuritySchema } from '../../catalog/settings/security-settings.ts'
+} from '../../catalog/settings/events/notification-settings.ts'
+import { BillsSchema } from '../../catalog/settings/money/bill-settings.ts'
+import { BillrunSchema } from '../../catalog/settings/money/billrun-settings.ts'
+import {
+  InvoicesSchema,
+  type StoredInvoiceSettings,
+} from '../../catalog/settings/money/invoice-settings.ts'
+import { LinesSchema } from '../../catalog/settings/money/line-settings.ts'
+import { PaymentsSchema } from '../../catalog/settings/money/payment-settings.ts'
+import { storedDefaultTax, taxationOf } from '../../catalog/settings/money/taxation-settings.ts'
 import { checkAgainstSchema, flag, object } from '../../catalog/settings/settings-schema.ts'
-import { storedDefaultTax, taxationOf } from '../../catalog/settings/taxation-settings.ts'
 import type { Config } from '../../config/schema.ts'
 import { isEmail } from '../../domain/email.ts'
 import { FieldError, isObject } from '../../domain/fields.ts'

@@ -1,5 +1,5 @@
 /** Categories that are lists: file types and network elements. */
-import { checkPeers, nameOfPeer } from '../../catalog/settings/peer-settings.ts'
+import { checkPeers, nameOfPeer } from '../../catalog/settings/peers/peer-settings.ts'
 import type { Config } from '../../config/schema.ts'
 import { arrayAt, FieldError, isObject } from '../../domain/fields.ts'
 import { fileTypeDefaultsOf } from '../../file-types/defaults.ts'

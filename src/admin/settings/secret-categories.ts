@@ -1,10 +1,10 @@
 /** Categories with secrets, which can be written but not read. */
 import { clientViews, withClient, withoutClient } from '../../catalog/clients/client-changes.ts'
 import type { Sealer } from '../../catalog/sealing/sealing.ts'
-import { mergeAuth, redactAuth } from '../../catalog/settings/auth-secrets.ts'
-import { checkAuthSettings } from '../../catalog/settings/auth-settings.ts'
-import { checkGateways } from '../../catalog/settings/gateway-settings.ts'
-import { mergeGateways, redactGateways } from '../../catalog/settings/payment-secrets.ts'
+import { mergeAuth, redactAuth } from '../../catalog/settings/access/auth-secrets.ts'
+import { checkAuthSettings } from '../../catalog/settings/access/auth-settings.ts'
+import { checkGateways } from '../../catalog/settings/money/gateway-settings.ts'
+import { mergeGateways, redactGateways } from '../../catalog/settings/money/payment-secrets.ts'
 import { FieldError, isObject } from '../../domain/fields.ts'
 import type { Category } from './category.ts'
 

@@ -1,6 +1,6 @@
 /** Agreements on installments: debts are paid by new debts with later dates. Pure. */
-import type { Exact } from '../../catalog/records/exact-amount.ts'
-import { storedAmount } from '../../catalog/records/exact-amount.ts'
+import type { Exact } from '../../catalog/records/money/exact-amount.ts'
+import { storedAmount } from '../../catalog/records/money/exact-amount.ts'
 import type { Fields } from '../../domain/fields.ts'
 import { sumOf } from '../amount.ts'
 import type { AccountBooks } from '../books/account-books.ts'

@@ -1,5 +1,5 @@
 /** Amounts and dates of installments. Pure. */
-import type { Exact } from '../../catalog/records/exact-amount.ts'
+import type { Exact } from '../../catalog/records/money/exact-amount.ts'
 import { cycleAt } from '../../domain/cycle.ts'
 import { daysIn, instantOf, localTime } from '../../domain/time.ts'
 

@@ -1,5 +1,5 @@
 /** Parameters of `split_bill`, checked. Pure. */
-import type { Exact } from '../../catalog/records/exact-amount.ts'
+import type { Exact } from '../../catalog/records/money/exact-amount.ts'
 import type { Fields } from '../../domain/fields.ts'
 import { amountFrom, rounded, sumOf, ZERO } from '../amount.ts'
 import { BillingError } from '../errors.ts'

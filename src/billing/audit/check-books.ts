@@ -2,7 +2,7 @@
  * Recomputes the bills of an account, their links and its totals from the journal, and compares
  * them with what is stored. Pure.
  */
-import type { Exact } from '../../catalog/records/exact-amount.ts'
+import type { Exact } from '../../catalog/records/money/exact-amount.ts'
 import { ZERO } from '../amount.ts'
 import type { BooksTotals } from '../books/account-books.ts'
 import {

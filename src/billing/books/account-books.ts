@@ -4,7 +4,7 @@
  */
 import { AssertionError } from 'node:assert'
 import type { Actor } from '../../catalog/actor.ts'
-import type { Exact } from '../../catalog/records/exact-amount.ts'
+import type { Exact } from '../../catalog/records/money/exact-amount.ts'
 import { allocate, type OpenPart } from '../allocate.ts'
 import { least, ZERO } from '../amount.ts'
 import { moneyFormat } from '../currency.ts'

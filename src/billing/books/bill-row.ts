@@ -1,5 +1,5 @@
 /** The fields of an event that describe its bill. */
-import { exactAmount } from '../../catalog/records/exact-amount.ts'
+import { exactAmount } from '../../catalog/records/money/exact-amount.ts'
 import type { Fields } from '../../domain/fields.ts'
 import { currencyName } from '../currency.ts'
 import { type Bill, isUnusedDeposit } from './bill.ts'

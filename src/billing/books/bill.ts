@@ -1,6 +1,6 @@
 /** A bill while an operation works on it, and its document. */
-import type { BillDocument, BillLink, PaidState } from '../../catalog/records/bill.ts'
-import { type Exact, exactAmount, storedAmount } from '../../catalog/records/exact-amount.ts'
+import type { BillDocument, BillLink, PaidState } from '../../catalog/records/money/bill.ts'
+import { type Exact, exactAmount, storedAmount } from '../../catalog/records/money/exact-amount.ts'
 import { least, sumOf, ZERO } from '../amount.ts'
 
 /** Invoices by number, payments and refunds by `txid`. */

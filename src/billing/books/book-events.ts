@@ -1,5 +1,5 @@
 /** The events that follow from a change of books. Pure. */
-import type { Exact } from '../../catalog/records/exact-amount.ts'
+import type { Exact } from '../../catalog/records/money/exact-amount.ts'
 import type { MoneyEventType } from '../../domain/events/money.ts'
 import { sumOf } from '../amount.ts'
 import type { AccountBooks, StoredBooks } from './account-books.ts'

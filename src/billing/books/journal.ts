@@ -4,8 +4,8 @@
  * minus the sum of what credits have left.
  */
 import type { Actor } from '../../catalog/actor.ts'
-import { Exact, exactAmount, storedAmount } from '../../catalog/records/exact-amount.ts'
-import type { PostingDocument } from '../../catalog/records/journal-document.ts'
+import { Exact, exactAmount, storedAmount } from '../../catalog/records/money/exact-amount.ts'
+import type { PostingDocument } from '../../catalog/records/money/journal-document.ts'
 import { sumOf, ZERO } from '../amount.ts'
 import { type Bill, type BillRef, isUnconfirmed, isUnusedDeposit, keyOf, refOf } from './bill.ts'
 

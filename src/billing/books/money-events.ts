@@ -1,9 +1,9 @@
 /** Writes events of money, by the stored rules, within the transaction of the money. */
 import type { ClientSession } from '../../catalog/collections.ts'
 import type { Catalog } from '../../catalog/connection.ts'
-import type { Exact } from '../../catalog/records/exact-amount.ts'
-import { ruleEventDocument } from '../../catalog/records/rule-event.ts'
-import { moneyRulesIn } from '../../catalog/settings/event-settings.ts'
+import { ruleEventDocument } from '../../catalog/records/events/rule-event.ts'
+import type { Exact } from '../../catalog/records/money/exact-amount.ts'
+import { moneyRulesIn } from '../../catalog/settings/events/event-settings.ts'
 import { readCategory } from '../../catalog/settings/stored-config.ts'
 import { stateOf } from '../../catalog/transactions/state.ts'
 import type { MoneyEventType, MoneyRule } from '../../domain/events/money.ts'

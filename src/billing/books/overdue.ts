@@ -1,7 +1,7 @@
 /** Debts whose due date has passed, and their events. */
 import type { ClientSession, ObjectId } from '../../catalog/collections.ts'
 import type { Catalog } from '../../catalog/connection.ts'
-import type { Exact } from '../../catalog/records/exact-amount.ts'
+import type { Exact } from '../../catalog/records/money/exact-amount.ts'
 import { sumOf } from '../amount.ts'
 import { UNPAID } from '../statements/balances.ts'
 import { type Bill, billOf, isActive, isDebt, isUnconfirmed, keyOf, refOf } from './bill.ts'

@@ -2,8 +2,8 @@
 import { appendAudit } from '../../catalog/audit/audit.ts'
 import { type ClientSession, type Filter, ObjectId } from '../../catalog/collections.ts'
 import type { Catalog } from '../../catalog/connection.ts'
-import type { BillDocument } from '../../catalog/records/bill.ts'
-import { type Exact, exactAmount, storedAmount } from '../../catalog/records/exact-amount.ts'
+import type { BillDocument } from '../../catalog/records/money/bill.ts'
+import { type Exact, exactAmount, storedAmount } from '../../catalog/records/money/exact-amount.ts'
 import { stateOf } from '../../catalog/transactions/state.ts'
 import { sumOf } from '../amount.ts'
 import {

@@ -1,7 +1,10 @@
 /** The payment gateways of the stored settings, with opened secrets. */
 import type { Sealer } from '../../catalog/sealing/sealing.ts'
 import type { CurrentSettings } from '../../catalog/settings/current-settings.ts'
-import { PAYMENT_GATEWAYS, type StoredGateway } from '../../catalog/settings/gateway-settings.ts'
+import {
+  PAYMENT_GATEWAYS,
+  type StoredGateway,
+} from '../../catalog/settings/money/gateway-settings.ts'
 import type { PaymentGateway } from '../../external/payment/gateway.ts'
 import type { GatewayDeps, GatewayParams, GatewayType } from '../../external/payment/gateways.ts'
 

@@ -1,7 +1,7 @@
 /** The charge run of an account, and its result. */
 import type { Actor } from '../../catalog/actor.ts'
-import type { Exact } from '../../catalog/records/exact-amount.ts'
-import type { GatewayChargeDocument } from '../../catalog/records/payment-documents.ts'
+import type { Exact } from '../../catalog/records/money/exact-amount.ts'
+import type { GatewayChargeDocument } from '../../catalog/records/money/payment-documents.ts'
 import type { ActiveCard } from '../cards/active-card.ts'
 import type { BillSelection, ChargeMode } from './books.ts'
 import type { NewCharge } from './charge-store.ts'

@@ -1,8 +1,8 @@
 /** Sends a charge to its gateway, and asks for its outcome. */
-import type { GatewayChargeDocument } from '../../catalog/records/payment-documents.ts'
+import type { GatewayChargeDocument } from '../../catalog/records/money/payment-documents.ts'
 import type { Sealer } from '../../catalog/sealing/sealing.ts'
 import type { CurrentSettings } from '../../catalog/settings/current-settings.ts'
-import { PAYMENTS } from '../../catalog/settings/payment-settings.ts'
+import { PAYMENTS } from '../../catalog/settings/money/payment-settings.ts'
 import {
   GatewayRefusedError,
   GatewayUnansweredError,

@@ -3,11 +3,11 @@ import { randomUUID } from 'node:crypto'
 import type { Actor } from '../../catalog/actor.ts'
 import type { ClientSession } from '../../catalog/collections.ts'
 import type { Catalog } from '../../catalog/connection.ts'
-import { type Exact, exactAmount, storedAmount } from '../../catalog/records/exact-amount.ts'
+import { type Exact, exactAmount, storedAmount } from '../../catalog/records/money/exact-amount.ts'
 import type {
   GatewayChargeDocument,
   RefundedCharge,
-} from '../../catalog/records/payment-documents.ts'
+} from '../../catalog/records/money/payment-documents.ts'
 import { processIdentity } from '../../runtime/process-identity.ts'
 import { sumOf } from '../amount.ts'
 import type { OpenBill, PaymentBooks } from './books.ts'

@@ -1,5 +1,5 @@
 /** Handles due charges: asks for outcomes, repeats rejections, takes over from dead processes. */
-import type { GatewayChargeDocument } from '../../catalog/records/payment-documents.ts'
+import type { GatewayChargeDocument } from '../../catalog/records/money/payment-documents.ts'
 import { hasEnded } from '../../runtime/process-identity.ts'
 import { applyOrNull, askForCharge, type ChargeDeps, sendCharge } from './attempt.ts'
 import { repeatCharge } from './run.ts'

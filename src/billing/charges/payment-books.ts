@@ -1,6 +1,6 @@
 /** Charges in the books: pending payments, which reserve bills until they are decided. */
 import type { Catalog } from '../../catalog/connection.ts'
-import type { BillDocument } from '../../catalog/records/bill.ts'
+import type { BillDocument } from '../../catalog/records/money/bill.ts'
 import {
   type Bill,
   billOf,

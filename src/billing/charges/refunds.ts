@@ -1,5 +1,5 @@
 /** Plans refunds: credit of an account is paid back by the charges that brought money before. */
-import type { Exact } from '../../catalog/records/exact-amount.ts'
+import type { Exact } from '../../catalog/records/money/exact-amount.ts'
 import { least, sumOf, ZERO } from '../amount.ts'
 import { BillingError } from '../errors.ts'
 import type { AccountRun, ChargePlan } from './account-run.ts'

@@ -3,8 +3,8 @@
  * several.
  */
 import type { ClientSession } from '../../catalog/collections.ts'
-import type { Exact } from '../../catalog/records/exact-amount.ts'
-import type { GatewayChargeDocument } from '../../catalog/records/payment-documents.ts'
+import type { Exact } from '../../catalog/records/money/exact-amount.ts'
+import type { GatewayChargeDocument } from '../../catalog/records/money/payment-documents.ts'
 import { least } from '../amount.ts'
 import { type ActiveCard, activeCardOf } from '../cards/active-card.ts'
 import type { AccountResult, AccountRun, ChargePlan } from './account-run.ts'

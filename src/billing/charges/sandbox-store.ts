@@ -1,6 +1,6 @@
 /** The memory of the simulated gateway, in MongoDB: shared by all processes. */
 import type { Catalog } from '../../catalog/connection.ts'
-import type { SandboxDocument } from '../../catalog/records/payment-documents.ts'
+import type { SandboxDocument } from '../../catalog/records/money/payment-documents.ts'
 import { isInserted } from '../../catalog/transactions/duplicate.ts'
 import type { SandboxRecord, SandboxStore } from '../../external/payment/sandbox/sandbox.ts'
 

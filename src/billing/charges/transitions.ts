@@ -1,5 +1,5 @@
 /** The state machine of a charge. Pure: times are values, epoch ms. */
-import type { ChargeState } from '../../catalog/records/payment-documents.ts'
+import type { ChargeState } from '../../catalog/records/money/payment-documents.ts'
 import type { GatewayOutcome } from '../../external/payment/gateway.ts'
 
 export interface ChargeFacts {

@@ -1,7 +1,7 @@
 /** Taxes of credit notes: those of the invoices that they adjust, whatever the date of the note. */
 import type { Catalog } from '../../catalog/connection.ts'
-import { Exact } from '../../catalog/records/exact-amount.ts'
-import type { InvoiceDocument } from '../../catalog/records/invoice-document.ts'
+import { Exact } from '../../catalog/records/money/exact-amount.ts'
+import type { InvoiceDocument } from '../../catalog/records/money/invoice-document.ts'
 import type { LineTax, TaxRule } from '../../domain/tax.ts'
 import { rulesOfTaxes } from '../../rating/line-tax.ts'
 import { CreditProcessError } from './credit-request.ts'

@@ -1,7 +1,7 @@
 /** The lines of a credit: its amount, its installments, its taxes and cycles. Pure. */
 import { Decimal } from 'decimal.js'
-import type { CreditLineDocument, CreditPricing } from '../../catalog/records/credit-line.ts'
-import { pricingFields } from '../../catalog/records/line-document.ts'
+import type { CreditLineDocument, CreditPricing } from '../../catalog/records/usage/credit-line.ts'
+import { pricingFields } from '../../catalog/records/usage/line-document.ts'
 import type { RateRevision } from '../../domain/catalogue.ts'
 import type { Line } from '../../domain/line.ts'
 import { MICROS_PER_UNIT } from '../../domain/money.ts'

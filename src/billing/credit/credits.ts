@@ -1,7 +1,7 @@
 /** Prepares credits: checks them against the stored data and computes their lines. */
 import { randomBytes } from 'node:crypto'
 import type { Catalog } from '../../catalog/connection.ts'
-import type { CreditLineDocument } from '../../catalog/records/credit-line.ts'
+import type { CreditLineDocument } from '../../catalog/records/usage/credit-line.ts'
 import type { Config } from '../../config/schema.ts'
 import { isCycleKey } from '../../domain/cycle.ts'
 import { exactDecimal, toScale } from '../../domain/money.ts'

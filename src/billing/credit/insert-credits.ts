@@ -3,7 +3,7 @@ import type { Actor } from '../../catalog/actor.ts'
 import { appendAudit } from '../../catalog/audit/audit.ts'
 import type { ClientSession } from '../../catalog/collections.ts'
 import type { Catalog } from '../../catalog/connection.ts'
-import type { CreditLineDocument } from '../../catalog/records/credit-line.ts'
+import type { CreditLineDocument } from '../../catalog/records/usage/credit-line.ts'
 import { stateOf } from '../../catalog/transactions/state.ts'
 import { type LastKeys, readLastKeys } from './credit-data.ts'
 

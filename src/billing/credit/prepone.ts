@@ -1,7 +1,7 @@
 /** Early payment: the later installments of a subscriber become due in the current cycle. */
 import { appendAudit } from '../../catalog/audit/audit.ts'
 import type { ClientSession } from '../../catalog/collections.ts'
-import type { CreditLineDocument } from '../../catalog/records/credit-line.ts'
+import type { CreditLineDocument } from '../../catalog/records/usage/credit-line.ts'
 import type { Config } from '../../config/schema.ts'
 import { activeKey, keyEndMs } from '../cycle/cycle-key.ts'
 import { readLastKeys } from './credit-data.ts'

@@ -1,5 +1,5 @@
 /** The charges of one holding in one cycle: which days, at which revision's price. Pure. */
-import type { LineExplanation } from '../../catalog/records/cycle-line.ts'
+import type { LineExplanation } from '../../catalog/records/money/cycle-line.ts'
 import { Exact } from '../../rating/line-tax.ts'
 import { type BillingCalendar, keyAt, periodOf } from './cycle-key.ts'
 import { dateText, dayAfter, dayOf, dayStartMs } from './days.ts'

@@ -1,8 +1,11 @@
 /** The invoice of one account in one cycle. Pure: a function of the documents that it is given. */
-import type { CreditLineDocument } from '../../catalog/records/credit-line.ts'
-import type { CycleLineDocument, CycleUsageDocument } from '../../catalog/records/cycle-line.ts'
-import type { InvoiceDocument } from '../../catalog/records/invoice-document.ts'
-import type { RealtimeLineDocument } from '../../catalog/records/line-document.ts'
+import type {
+  CycleLineDocument,
+  CycleUsageDocument,
+} from '../../catalog/records/money/cycle-line.ts'
+import type { InvoiceDocument } from '../../catalog/records/money/invoice-document.ts'
+import type { CreditLineDocument } from '../../catalog/records/usage/credit-line.ts'
+import type { RealtimeLineDocument } from '../../catalog/records/usage/line-document.ts'
 import { FieldError } from '../../domain/fields.ts'
 import { Exact } from '../../rating/line-tax.ts'
 import { currencyDigits, moneyFormat } from '../currency.ts'

@@ -2,7 +2,7 @@
  * Exact sums of decimal texts as integers in units of 1e-40. An invoice sums hundreds of amounts:
  * integers take a fifth of the time of decimals. Pure.
  */
-import { Exact } from '../../catalog/records/exact-amount.ts'
+import { Exact } from '../../catalog/records/money/exact-amount.ts'
 
 /** More than the product of an amount with 24 decimals and a rate has. */
 const DIGITS = 40

@@ -1,6 +1,6 @@
 /** Documents, as read, and settings that the invoice of an account depends on. */
-import type { CreditLineDocument } from '../../catalog/records/credit-line.ts'
-import type { RealtimeLineDocument } from '../../catalog/records/line-document.ts'
+import type { CreditLineDocument } from '../../catalog/records/usage/credit-line.ts'
+import type { RealtimeLineDocument } from '../../catalog/records/usage/line-document.ts'
 import type { Fields } from '../../domain/fields.ts'
 import type { TaxContext } from '../../rating/price.ts'
 import type { BillingCalendar } from './cycle-key.ts'

@@ -1,12 +1,12 @@
 /** The invoice document of an account, from its lines. Pure. */
-import { Exact } from '../../catalog/records/exact-amount.ts'
+import { Exact } from '../../catalog/records/money/exact-amount.ts'
 import type {
   InvoiceDocument,
   InvoiceSection,
   InvoiceSubscriberDocument,
   InvoiceTaxDocument,
   InvoiceTotalsDocument,
-} from '../../catalog/records/invoice-document.ts'
+} from '../../catalog/records/money/invoice-document.ts'
 import { type Fields, isObject } from '../../domain/fields.ts'
 import type { LineTax } from '../../domain/tax.ts'
 import { decimalText, numberOf, unitsOf } from './exact-sums.ts'

@@ -3,9 +3,9 @@
  * line of its own, a copy with the difference. Pure.
  */
 import { createHash } from 'node:crypto'
-import type { CycleUsageDocument } from '../../catalog/records/cycle-line.ts'
-import type { RealtimeLineDocument } from '../../catalog/records/line-document.ts'
-import type { Charged, Uninvoiced } from '../../catalog/records/uninvoiced.ts'
+import type { CycleUsageDocument } from '../../catalog/records/money/cycle-line.ts'
+import type { RealtimeLineDocument } from '../../catalog/records/usage/line-document.ts'
+import type { Charged, Uninvoiced } from '../../catalog/records/usage/uninvoiced.ts'
 import type { LineTax } from '../../domain/tax.ts'
 import { Exact } from '../../rating/line-tax.ts'
 import type { MoneyFormat } from '../currency.ts'

@@ -5,7 +5,7 @@ import type {
   CycleChargeDocument,
   CycleLineDocument,
   CycleRounding,
-} from '../../catalog/records/cycle-line.ts'
+} from '../../catalog/records/money/cycle-line.ts'
 import type { RoundingRules } from '../../domain/catalogue.ts'
 import type { AccountCharges } from './account-charges.ts'
 import type { AccountCycle } from './input.ts'

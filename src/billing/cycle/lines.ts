@@ -1,7 +1,7 @@
 /** Charges of one account in one cycle, as the calculation passes them on. Pure values. */
 import type { AdjustmentKind } from '../../catalog/compile/discount.ts'
-import type { LineExplanation } from '../../catalog/records/cycle-line.ts'
-import type { Exact } from '../../catalog/records/exact-amount.ts'
+import type { LineExplanation } from '../../catalog/records/money/cycle-line.ts'
+import type { Exact } from '../../catalog/records/money/exact-amount.ts'
 import type { RoundingRules } from '../../domain/catalogue.ts'
 import type { FinalCharge, TaxRule } from '../../domain/tax.ts'
 

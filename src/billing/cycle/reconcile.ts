@@ -3,7 +3,7 @@
  * each is this difference. Pure.
  */
 import type { Decimal } from 'decimal.js'
-import type { CycleLineDocument, LineExplanation } from '../../catalog/records/cycle-line.ts'
+import type { CycleLineDocument, LineExplanation } from '../../catalog/records/money/cycle-line.ts'
 import { Exact } from '../../rating/line-tax.ts'
 import type { MoneyFormat } from '../currency.ts'
 import { dateText, dayOf } from './days.ts'

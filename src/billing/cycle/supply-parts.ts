@@ -2,7 +2,7 @@
  * Days that were not paid ahead are a new supply. A wanted charge of such days and of written ones
  * is cut there if their taxes differ, with the discounts on it. Pure.
  */
-import { Exact } from '../../catalog/records/exact-amount.ts'
+import { Exact } from '../../catalog/records/money/exact-amount.ts'
 import { dateText, dayOf } from './days.ts'
 import type { AccountCycle } from './input.ts'
 import { type AdjustmentLine, type ChargeLine, LINE_DIGITS, type Span } from './lines.ts'

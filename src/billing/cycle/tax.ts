@@ -6,7 +6,7 @@
  */
 import { roundingAt } from '../../catalog/compile/rounding.ts'
 import { taxHintsAt } from '../../catalog/compile/tax.ts'
-import { Exact } from '../../catalog/records/exact-amount.ts'
+import { Exact } from '../../catalog/records/money/exact-amount.ts'
 import type { RoundingRules, Taxable } from '../../domain/catalogue.ts'
 import type { Fields } from '../../domain/fields.ts'
 import type { FinalCharge, TaxRule } from '../../domain/tax.ts'

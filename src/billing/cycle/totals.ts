@@ -4,8 +4,8 @@ import type {
   BreakdownDocument,
   InvoiceSection,
   SectionTotals,
-} from '../../catalog/records/invoice-document.ts'
-import { INVOICE_SECTIONS } from '../../catalog/records/invoice-document.ts'
+} from '../../catalog/records/money/invoice-document.ts'
+import { INVOICE_SECTIONS } from '../../catalog/records/money/invoice-document.ts'
 import type { FinalCharge } from '../../domain/tax.ts'
 import { decimalText, numberOf, unitsOf } from './exact-sums.ts'
 

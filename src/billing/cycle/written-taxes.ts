@@ -3,7 +3,7 @@
  * others are in force at the end of the supply; with `correctTax` it credits such charges and
  * writes them again. Pure.
  */
-import { Exact } from '../../catalog/records/exact-amount.ts'
+import { Exact } from '../../catalog/records/money/exact-amount.ts'
 import type { TaxRule } from '../../domain/tax.ts'
 import { finalChargeOf } from '../../rating/line-tax.ts'
 import type { AccountCycle } from './input.ts'

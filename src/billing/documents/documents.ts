@@ -1,8 +1,8 @@
 /** Documents of invoices in all formats, as files: they may have any size. */
 import type { FileHandle } from 'node:fs/promises'
 import type { Readable } from 'node:stream'
-import type { BillrunDocument } from '../../catalog/records/bill.ts'
-import type { InvoiceDocument } from '../../catalog/records/invoice-document.ts'
+import type { BillrunDocument } from '../../catalog/records/money/bill.ts'
+import type { InvoiceDocument } from '../../catalog/records/money/invoice-document.ts'
 import type { Config } from '../../config/schema.ts'
 import { isConfirmed } from '../invoices/stored-invoice.ts'
 import { DocumentStoreError, EInvoiceError } from './errors.ts'

@@ -1,5 +1,5 @@
 /** Why a document cannot be made. The messages are for operators, and contain no personal data. */
-import type { Exact } from '../../catalog/records/exact-amount.ts'
+import type { Exact } from '../../catalog/records/money/exact-amount.ts'
 import type { MoneyFormat } from '../currency.ts'
 import { BillingError } from '../errors.ts'
 

@@ -1,5 +1,5 @@
 /** Values as a reader sees them: numbers, money and dates in a language. */
-import type { Exact } from '../../catalog/records/exact-amount.ts'
+import type { Exact } from '../../catalog/records/money/exact-amount.ts'
 import { localTime } from '../../domain/time.ts'
 import { currencyName } from '../currency.ts'
 import type { SourceLine, SourcePeriod } from './source.ts'

@@ -2,7 +2,7 @@
 import { readdir, readFile, realpath } from 'node:fs/promises'
 import { isAbsolute, join, relative, sep } from 'node:path'
 import { Context, type Emitter, Liquid, LiquidError, toPromise } from 'liquidjs'
-import { Exact } from '../../catalog/records/exact-amount.ts'
+import { Exact } from '../../catalog/records/money/exact-amount.ts'
 import { TemplateError } from './errors.ts'
 import { formatsOf } from './format.ts'
 import { jsonOf } from './json.ts'

@@ -1,6 +1,6 @@
 /** Reads an invoice with its lines and settings for its documents. */
 import type { Catalog } from '../../catalog/connection.ts'
-import type { BillrunDocument } from '../../catalog/records/bill.ts'
+import type { BillrunDocument } from '../../catalog/records/money/bill.ts'
 import { readCategory } from '../../catalog/settings/stored-config.ts'
 import type { Config } from '../../config/schema.ts'
 import { type Fields, isObject } from '../../domain/fields.ts'

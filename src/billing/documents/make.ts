@@ -1,7 +1,7 @@
 /** Makes documents in this thread, which they occupy: large ones for minutes. */
 import { closeSync, fsyncSync, openSync } from 'node:fs'
 import type { Catalog } from '../../catalog/connection.ts'
-import type { InvoiceDocument } from '../../catalog/records/invoice-document.ts'
+import type { InvoiceDocument } from '../../catalog/records/money/invoice-document.ts'
 import type { Config } from '../../config/schema.ts'
 import { BillingError } from '../errors.ts'
 import type { DocumentFormat, InvoiceName, MakeDocument } from './documents.ts'

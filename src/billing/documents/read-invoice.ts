@@ -1,6 +1,6 @@
 /** A stored invoice and its lines as the source of documents. Pure. */
-import type { BillrunDocument } from '../../catalog/records/bill.ts'
-import { Exact } from '../../catalog/records/exact-amount.ts'
+import type { BillrunDocument } from '../../catalog/records/money/bill.ts'
+import { Exact } from '../../catalog/records/money/exact-amount.ts'
 import { type Fields, isObject } from '../../domain/fields.ts'
 import { sumOf } from '../amount.ts'
 import { type MoneyFormat, moneyFormat } from '../currency.ts'

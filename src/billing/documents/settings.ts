@@ -5,7 +5,7 @@ import {
   SellerSchema,
   type StoredInvoiceSettings,
   type StoredSeller,
-} from '../../catalog/settings/invoice-settings.ts'
+} from '../../catalog/settings/money/invoice-settings.ts'
 import {
   type InvoiceColumn,
   type InvoiceSettings,

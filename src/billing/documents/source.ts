@@ -1,5 +1,5 @@
 /** The source of a document: one invoice with its exact lines, and its settings. Values only. */
-import type { Exact } from '../../catalog/records/exact-amount.ts'
+import type { Exact } from '../../catalog/records/money/exact-amount.ts'
 
 export interface InvoiceSource {
   readonly aid: number

@@ -2,7 +2,7 @@
  * The document view of an invoice: amounts in whole units of the currency, such that the printed
  * lines add up to the total, and the amount to pay is that of the bill.
  */
-import { Exact } from '../../catalog/records/exact-amount.ts'
+import { Exact } from '../../catalog/records/money/exact-amount.ts'
 import { sumOf } from '../amount.ts'
 import { currencyDigits } from '../currency.ts'
 import type {

@@ -6,11 +6,15 @@ import type { ClientSession } from '../../catalog/collections.ts'
 import type { Catalog } from '../../catalog/connection.ts'
 import { CatalogUnavailableError, SlowReadError } from '../../catalog/errors.ts'
 import type { ReadLimits } from '../../catalog/guarded.ts'
-import type { BillrunDocument } from '../../catalog/records/bill.ts'
-import type { CreditLineDocument } from '../../catalog/records/credit-line.ts'
-import type { CycleUsageDocument } from '../../catalog/records/cycle-line.ts'
-import type { RealtimeLineDocument } from '../../catalog/records/line-document.ts'
-import { IS_LATE_COPY, IS_UNINVOICED, type Uninvoiced } from '../../catalog/records/uninvoiced.ts'
+import type { BillrunDocument } from '../../catalog/records/money/bill.ts'
+import type { CycleUsageDocument } from '../../catalog/records/money/cycle-line.ts'
+import type { CreditLineDocument } from '../../catalog/records/usage/credit-line.ts'
+import type { RealtimeLineDocument } from '../../catalog/records/usage/line-document.ts'
+import {
+  IS_LATE_COPY,
+  IS_UNINVOICED,
+  type Uninvoiced,
+} from '../../catalog/records/usage/uninvoiced.ts'
 import type { Fields } from '../../domain/fields.ts'
 import type { LateUsage } from '../cycle/late-usage.ts'
 import { type RunCycle, runCycleOf } from '../cycle/run-cycle.ts'

@@ -1,6 +1,6 @@
 /** Bills of invoices: their storage with the posting, and their removal. */
-import type { BillDocument } from '../../catalog/records/bill.ts'
-import { type Exact, storedAmount } from '../../catalog/records/exact-amount.ts'
+import type { BillDocument } from '../../catalog/records/money/bill.ts'
+import { type Exact, storedAmount } from '../../catalog/records/money/exact-amount.ts'
 import { AMOUNT_MAX, least, rounded, ZERO } from '../amount.ts'
 import type { AccountBooks } from '../books/account-books.ts'
 import {

@@ -1,7 +1,7 @@
 /** The lines of a stored invoice, as they were when it was confirmed. */
 import type { Catalog } from '../../catalog/connection.ts'
-import type { BillrunDocument } from '../../catalog/records/bill.ts'
-import type { Charged, Uninvoiced } from '../../catalog/records/uninvoiced.ts'
+import type { BillrunDocument } from '../../catalog/records/money/bill.ts'
+import type { Charged, Uninvoiced } from '../../catalog/records/usage/uninvoiced.ts'
 import type { Fields } from '../../domain/fields.ts'
 import { withoutTaken } from '../cycle/late-usage.ts'
 import { lineReader, readTaken } from './input-lines.ts'

@@ -1,12 +1,12 @@
 /** Stored invoices: those of a run, whether one is confirmed, exact amounts. */
 import type { Filter } from '../../catalog/collections.ts'
-import type { BillrunDocument } from '../../catalog/records/bill.ts'
+import type { BillrunDocument } from '../../catalog/records/money/bill.ts'
 import {
   type Exact,
   Exact as ExactNumber,
   exactAmount,
-} from '../../catalog/records/exact-amount.ts'
-import type { InvoiceDocument } from '../../catalog/records/invoice-document.ts'
+} from '../../catalog/records/money/exact-amount.ts'
+import type { InvoiceDocument } from '../../catalog/records/money/invoice-document.ts'
 import type { RunCycle } from '../cycle/run-cycle.ts'
 
 /** The invoices of a run; of all accounts unless they have different invoicing days. */

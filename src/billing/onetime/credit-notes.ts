@@ -1,8 +1,7 @@
 /** Credit notes: how much of an invoice they may still take back. */
-
 import type { ClientSession } from '../../catalog/collections.ts'
 import type { Catalog } from '../../catalog/connection.ts'
-import { Exact, exactAmount } from '../../catalog/records/exact-amount.ts'
+import { Exact, exactAmount } from '../../catalog/records/money/exact-amount.ts'
 import { moneyText, ZERO } from '../amount.ts'
 import { currencyDigits, moneyFormat } from '../currency.ts'
 import { BillingError } from '../errors.ts'

@@ -1,5 +1,5 @@
 /** Which bills a payment is to cover: `pays` and `paid_by`. */
-import type { Exact } from '../../catalog/records/exact-amount.ts'
+import type { Exact } from '../../catalog/records/money/exact-amount.ts'
 import { amountFrom, rounded, sumOf, ZERO } from '../amount.ts'
 import type { AccountBooks } from '../books/account-books.ts'
 import {

@@ -1,6 +1,5 @@
 /** Payments, deposits and cancellations in one transaction each. */
-
-import { exactAmount, storedAmount } from '../../catalog/records/exact-amount.ts'
+import { exactAmount, storedAmount } from '../../catalog/records/money/exact-amount.ts'
 import type { Fields } from '../../domain/fields.ts'
 import { amountFrom, rounded, sumOf, ZERO } from '../amount.ts'
 import type { AccountBooks } from '../books/account-books.ts'

@@ -1,5 +1,5 @@
 /** Checked members of `payments`: amounts, directions and links. */
-import type { Exact } from '../../catalog/records/exact-amount.ts'
+import type { Exact } from '../../catalog/records/money/exact-amount.ts'
 import type { Fields } from '../../domain/fields.ts'
 import { amountFrom, rounded } from '../amount.ts'
 import type { MoneyFormat } from '../currency.ts'

@@ -1,6 +1,6 @@
 /** Payments, refunds and deposits in the books of their account. Pure. */
-import type { BillDocument } from '../../catalog/records/bill.ts'
-import { storedAmount } from '../../catalog/records/exact-amount.ts'
+import type { BillDocument } from '../../catalog/records/money/bill.ts'
+import { storedAmount } from '../../catalog/records/money/exact-amount.ts'
 import { ZERO } from '../amount.ts'
 import type { AccountBooks } from '../books/account-books.ts'
 import {

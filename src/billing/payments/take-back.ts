@@ -2,8 +2,8 @@
  * Payments, refunds and deposits that are taken back: cancelled, rejected or denied. What they
  * covered is open again, and a second record with the opposite amount names the first. Pure.
  */
-import type { Exact } from '../../catalog/records/exact-amount.ts'
-import { exactAmount, storedAmount } from '../../catalog/records/exact-amount.ts'
+import type { Exact } from '../../catalog/records/money/exact-amount.ts'
+import { exactAmount, storedAmount } from '../../catalog/records/money/exact-amount.ts'
 import type { Fields } from '../../domain/fields.ts'
 import type { AccountBooks } from '../books/account-books.ts'
 import {

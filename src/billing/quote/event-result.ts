@@ -4,7 +4,7 @@ import {
   type PricingFields,
   pricingFields,
   type RateUse,
-} from '../../catalog/records/line-document.ts'
+} from '../../catalog/records/usage/line-document.ts'
 import {
   type ChargeOutcome,
   type Reason,

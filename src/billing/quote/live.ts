@@ -1,9 +1,9 @@
 /** Quotes usage of a subscriber from the live catalogue, profile and balances; read-only. */
 import { LENIENT } from '../../catalog/compile/document.ts'
 import { findProfile } from '../../catalog/feed/profiles.ts'
-import { balanceRulesIn } from '../../catalog/settings/event-settings.ts'
+import { balanceRulesIn } from '../../catalog/settings/events/event-settings.ts'
+import { type Taxation, taxationOf } from '../../catalog/settings/money/taxation-settings.ts'
 import { readCategory } from '../../catalog/settings/stored-config.ts'
-import { type Taxation, taxationOf } from '../../catalog/settings/taxation-settings.ts'
 import type { Config } from '../../config/schema.ts'
 import type { OwnerState } from '../../domain/bucket.ts'
 import type { SubscriberProfile } from '../../domain/catalogue.ts'

@@ -1,9 +1,8 @@
 /** The latest usage lines of a plan, and their price by another catalogue. */
-
 import { LENIENT } from '../../catalog/compile/document.ts'
 import type { Catalog } from '../../catalog/connection.ts'
 import { findProfiles } from '../../catalog/feed/profiles.ts'
-import type { RealtimeLineDocument } from '../../catalog/records/line-document.ts'
+import type { RealtimeLineDocument } from '../../catalog/records/usage/line-document.ts'
 import { emptyOwner } from '../../domain/bucket.ts'
 import { type Catalogue, revisionAt, type SubscriberProfile } from '../../domain/catalogue.ts'
 import { digestOf } from '../../domain/digest.ts'

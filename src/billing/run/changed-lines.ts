@@ -1,7 +1,7 @@
 /** Lines of a run that differ from stored ones. */
 import type { Catalog } from '../../catalog/connection.ts'
-import type { CycleLineDocument } from '../../catalog/records/cycle-line.ts'
-import { Exact } from '../../catalog/records/exact-amount.ts'
+import type { CycleLineDocument } from '../../catalog/records/money/cycle-line.ts'
+import { Exact } from '../../catalog/records/money/exact-amount.ts'
 import type { Fields } from '../../domain/fields.ts'
 import { keyAfter } from '../cycle/cycle-key.ts'
 import type { changedLines } from '../cycle/reconcile.ts'

@@ -2,7 +2,7 @@
 import { workerData } from 'node:worker_threads'
 import { openCatalog } from '../../catalog/connection.ts'
 import { CatalogUnavailableError, SlowReadError } from '../../catalog/errors.ts'
-import { packedInvoice } from '../../catalog/records/invoice-document.ts'
+import { packedInvoice } from '../../catalog/records/money/invoice-document.ts'
 import type { Config } from '../../config/schema.ts'
 import { CustomerSystemError } from '../../external/customers/errors.ts'
 import { type ClockOffset, clockWith } from '../../runtime/clock.ts'

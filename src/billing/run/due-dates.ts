@@ -1,13 +1,12 @@
 /** Due dates of invoices, by the rules of the settings. Pure. */
-
-import type { InvoiceDocument } from '../../catalog/records/invoice-document.ts'
+import type { InvoiceDocument } from '../../catalog/records/money/invoice-document.ts'
 import type {
   BillrunCondition,
   BillrunDateRule,
   BillrunSettings,
   DateAnchor,
-} from '../../catalog/settings/billrun-settings.ts'
-import { relativeTimeOf } from '../../catalog/settings/billrun-settings.ts'
+} from '../../catalog/settings/money/billrun-settings.ts'
+import { relativeTimeOf } from '../../catalog/settings/money/billrun-settings.ts'
 import { isObject } from '../../domain/fields.ts'
 import { daysIn, instantOf, localTime } from '../../domain/time.ts'
 

@@ -1,6 +1,6 @@
 /** Computes the invoice that an account would get; nothing is stored. */
 import type { Catalog } from '../../catalog/connection.ts'
-import { BILLRUN } from '../../catalog/settings/billrun-settings.ts'
+import { BILLRUN } from '../../catalog/settings/money/billrun-settings.ts'
 import { readCategory } from '../../catalog/settings/stored-config.ts'
 import type { Fields } from '../../domain/fields.ts'
 import type { AccountInvoice } from '../cycle/compute.ts'

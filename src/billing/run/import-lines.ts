@@ -1,6 +1,6 @@
 /** Stores the lines of another system's last run, which the first run here corrects. */
 import type { Catalog } from '../../catalog/connection.ts'
-import { type ImportedLine, importedLine } from '../../catalog/records/imported-line.ts'
+import { type ImportedLine, importedLine } from '../../catalog/records/money/imported-line.ts'
 import { FieldError } from '../../domain/fields.ts'
 import { BillingError } from '../errors.ts'
 

@@ -1,7 +1,7 @@
 /** Files of invoices: drafts when they are computed, final ones when they are confirmed. */
 import type { Filter } from '../../catalog/collections.ts'
 import type { Catalog } from '../../catalog/connection.ts'
-import type { BillrunDocument } from '../../catalog/records/bill.ts'
+import type { BillrunDocument } from '../../catalog/records/money/bill.ts'
 import type { Config } from '../../config/schema.ts'
 import type { Logger } from '../../runtime/log.ts'
 import type { DocumentFormat, Documents } from '../documents/documents.ts'

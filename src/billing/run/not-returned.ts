@@ -3,7 +3,7 @@
  * revisions, and do not. A run corrects what was paid ahead for its own cycle, nothing before it.
  */
 import type { Catalog } from '../../catalog/connection.ts'
-import type { CycleLineDocument } from '../../catalog/records/cycle-line.ts'
+import type { CycleLineDocument } from '../../catalog/records/money/cycle-line.ts'
 import { keyAfter } from '../cycle/cycle-key.ts'
 import { changedLines } from '../cycle/reconcile.ts'
 import { type RunCycle, runCycleOf } from '../cycle/run-cycle.ts'

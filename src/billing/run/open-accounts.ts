@@ -2,12 +2,12 @@
 import type { Catalog } from '../../catalog/connection.ts'
 import { keepCustomers } from '../../catalog/feed/kept-customers.ts'
 import { type SecretSettings, sealerOf } from '../../catalog/sealing/secret-keys.ts'
-import { BILLRUN } from '../../catalog/settings/billrun-settings.ts'
-import { customFieldsOf } from '../../catalog/settings/customer-fields.ts'
+import { customFieldsOf } from '../../catalog/settings/customers/customer-fields.ts'
 import {
   type BillableSettings,
   customerSettingsOf,
-} from '../../catalog/settings/customer-settings.ts'
+} from '../../catalog/settings/customers/customer-settings.ts'
+import { BILLRUN } from '../../catalog/settings/money/billrun-settings.ts'
 import { readCategory } from '../../catalog/settings/stored-config.ts'
 import type { Config } from '../../config/schema.ts'
 import type { BillableAccount, BillableRequest } from '../../external/customers/billable.ts'

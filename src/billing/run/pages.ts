@@ -4,7 +4,10 @@
  */
 import { randomUUID } from 'node:crypto'
 import type { ClientSession } from '../../catalog/collections.ts'
-import type { CyclePageDocument, CycleRunDocument } from '../../catalog/records/cycle-documents.ts'
+import type {
+  CyclePageDocument,
+  CycleRunDocument,
+} from '../../catalog/records/money/cycle-documents.ts'
 import { isInserted } from '../../catalog/transactions/duplicate.ts'
 import { realTimeOf } from '../../runtime/clock.ts'
 import { hasEnded, processIdentity } from '../../runtime/process-identity.ts'

@@ -3,7 +3,7 @@ import type { Actor } from '../../catalog/actor.ts'
 import { appendAudit } from '../../catalog/audit/audit.ts'
 import type { AnyBulkWriteOperation, ClientSession } from '../../catalog/collections.ts'
 import type { Catalog } from '../../catalog/connection.ts'
-import type { ParkedAccountDocument } from '../../catalog/records/cycle-documents.ts'
+import type { ParkedAccountDocument } from '../../catalog/records/money/cycle-documents.ts'
 import { stateOf } from '../../catalog/transactions/state.ts'
 import {
   hasMoneyRules,

@@ -9,7 +9,7 @@ import type {
   CycleCounts,
   CyclePageDocument,
   CycleRunDocument,
-} from '../../catalog/records/cycle-documents.ts'
+} from '../../catalog/records/money/cycle-documents.ts'
 import { CustomerSystemError } from '../../external/customers/errors.ts'
 import type { Logger } from '../../runtime/log.ts'
 import type { RunCycle } from '../cycle/run-cycle.ts'

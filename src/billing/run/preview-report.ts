@@ -1,6 +1,6 @@
 /** Head and totals of a preview, and its checks. */
 import type { Catalog } from '../../catalog/connection.ts'
-import { Exact } from '../../catalog/records/exact-amount.ts'
+import { Exact } from '../../catalog/records/money/exact-amount.ts'
 import { keyAfter } from '../cycle/cycle-key.ts'
 import { BillingError } from '../errors.ts'
 import { type Assumed, assumedAccounts } from './assumed.ts'

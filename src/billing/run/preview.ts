@@ -1,7 +1,7 @@
 /** Computes a run of a cycle without storing it, and compares it with a stored one. */
 import type { Catalog } from '../../catalog/connection.ts'
-import { Exact } from '../../catalog/records/exact-amount.ts'
-import type { InvoiceDocument } from '../../catalog/records/invoice-document.ts'
+import { Exact } from '../../catalog/records/money/exact-amount.ts'
+import type { InvoiceDocument } from '../../catalog/records/money/invoice-document.ts'
 import type { CycleCatalogue } from '../cycle/compute.ts'
 import { changedLines } from '../cycle/reconcile.ts'
 import type { RunCycle } from '../cycle/run-cycle.ts'

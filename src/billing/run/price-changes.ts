@@ -2,8 +2,8 @@
  * Charges whose plan or service gets another price within the charged period: by which rule they
  * are priced, and what the other rule (`price_change` of the plan) would charge. Pure.
  */
-import type { CycleLineDocument } from '../../catalog/records/cycle-line.ts'
-import { Exact } from '../../catalog/records/exact-amount.ts'
+import type { CycleLineDocument } from '../../catalog/records/money/cycle-line.ts'
+import { Exact } from '../../catalog/records/money/exact-amount.ts'
 import type { CycleCatalogue, RevisionsByKey, StoredRevision } from '../cycle/compute.ts'
 
 const RULES = ['at_end', 'by_day'] as const

@@ -1,7 +1,7 @@
 /** Computes and stores one page of accounts. */
 import type { Catalog } from '../../catalog/connection.ts'
 import { CatalogUnavailableError, EntityConflictError } from '../../catalog/errors.ts'
-import type { CycleCounts, CyclePageDocument } from '../../catalog/records/cycle-documents.ts'
+import type { CycleCounts, CyclePageDocument } from '../../catalog/records/money/cycle-documents.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import type { Logger } from '../../runtime/log.ts'
 import { currencyDigits } from '../currency.ts'

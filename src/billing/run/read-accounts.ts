@@ -1,6 +1,6 @@
 /** Reads the input of several accounts with few queries per collection. */
 import type { Catalog } from '../../catalog/connection.ts'
-import type { CreditLineDocument } from '../../catalog/records/credit-line.ts'
+import type { CreditLineDocument } from '../../catalog/records/usage/credit-line.ts'
 import type { Fields } from '../../domain/fields.ts'
 import type { AccountCycle, StoredRevision } from '../cycle/compute.ts'
 import { keyAfter, keyEndMs } from '../cycle/cycle-key.ts'

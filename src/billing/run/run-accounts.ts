@@ -1,5 +1,5 @@
 /** Computes and stores given accounts, without a run of the whole cycle. */
-import type { CycleCounts } from '../../catalog/records/cycle-documents.ts'
+import type { CycleCounts } from '../../catalog/records/money/cycle-documents.ts'
 import type { RunCycle } from '../cycle/run-cycle.ts'
 import { PAGE_SIZE } from './pages.ts'
 import { readParked } from './parked.ts'

@@ -2,7 +2,7 @@
 import type { CollectionReads } from '../../catalog/collections.ts'
 import type { Catalog } from '../../catalog/connection.ts'
 import { readTaxContext } from '../../catalog/feed/stored-taxes.ts'
-import { BILLRUN, type BillrunSettings } from '../../catalog/settings/billrun-settings.ts'
+import { BILLRUN, type BillrunSettings } from '../../catalog/settings/money/billrun-settings.ts'
 import { readCategory } from '../../catalog/settings/stored-config.ts'
 import type { Config } from '../../config/schema.ts'
 import { FieldError, type Fields, isObject } from '../../domain/fields.ts'

@@ -1,9 +1,9 @@
 /** Statuses of cycles. */
 import type { Filter } from '../../catalog/collections.ts'
 import type { Catalog } from '../../catalog/connection.ts'
-import type { BillrunDocument } from '../../catalog/records/bill.ts'
-import type { CycleRunDocument } from '../../catalog/records/cycle-documents.ts'
-import { exactAmount } from '../../catalog/records/exact-amount.ts'
+import type { BillrunDocument } from '../../catalog/records/money/bill.ts'
+import type { CycleRunDocument } from '../../catalog/records/money/cycle-documents.ts'
+import { exactAmount } from '../../catalog/records/money/exact-amount.ts'
 import { type BillingCalendar, type CycleStatus, cycleStatus } from '../cycle/cycle-key.ts'
 import { type RunCycle, type RunName, runCycleOf } from '../cycle/run-cycle.ts'
 import { invoicesOf, UNCONFIRMED } from '../invoices/stored-invoice.ts'

@@ -3,8 +3,8 @@
  * failed accounts. Storing the same results again changes nothing but times.
  */
 import type { AnyBulkWriteOperation, ClientSession } from '../../catalog/collections.ts'
-import type { BillrunDocument } from '../../catalog/records/bill.ts'
-import type { CycleCounts } from '../../catalog/records/cycle-documents.ts'
+import type { BillrunDocument } from '../../catalog/records/money/bill.ts'
+import type { CycleCounts } from '../../catalog/records/money/cycle-documents.ts'
 import type { AccountInvoice } from '../cycle/compute.ts'
 import type { RunCycle } from '../cycle/run-cycle.ts'
 import { type SettledLine, settleLines } from '../invoices/input-lines.ts'

@@ -1,8 +1,8 @@
 /** Balances of accounts and debts to collect. Reads only. */
 import type { Filter } from '../../catalog/collections.ts'
 import type { Catalog } from '../../catalog/connection.ts'
-import type { BillDocument } from '../../catalog/records/bill.ts'
-import { Exact, exactAmount } from '../../catalog/records/exact-amount.ts'
+import type { BillDocument } from '../../catalog/records/money/bill.ts'
+import { Exact, exactAmount } from '../../catalog/records/money/exact-amount.ts'
 import { type Fields, isObject } from '../../domain/fields.ts'
 import { moneyText, ZERO } from '../amount.ts'
 import type { CustomerLookup } from '../customer-lookup.ts'

@@ -1,7 +1,7 @@
 /** Bills by account, number, cycle, type, due date and payment state. Reads only. */
 import type { Filter } from '../../catalog/collections.ts'
 import type { Catalog } from '../../catalog/connection.ts'
-import type { BillDocument, PaidState } from '../../catalog/records/bill.ts'
+import type { BillDocument, PaidState } from '../../catalog/records/money/bill.ts'
 import { UNPAID } from './balances.ts'
 
 /** `ref`: a payment to the customer. */

@@ -1,7 +1,7 @@
 /** Invoice documents by account, cycle and the state of their bill. Reads only. */
 import type { Filter } from '../../catalog/collections.ts'
 import type { Catalog } from '../../catalog/connection.ts'
-import type { BillrunDocument, PaidState } from '../../catalog/records/bill.ts'
+import type { BillrunDocument, PaidState } from '../../catalog/records/money/bill.ts'
 
 export interface InvoiceQuery {
   /** All accounts if null. */

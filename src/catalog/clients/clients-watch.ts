@@ -3,7 +3,7 @@ import type { Logger } from '../../runtime/log.ts'
 import type { Catalog } from '../connection.ts'
 import { createPoller, type Poller } from '../poller.ts'
 import type { Sealer } from '../sealing/sealing.ts'
-import { SECURITY } from '../settings/security-settings.ts'
+import { SECURITY } from '../settings/access/security-settings.ts'
 import { CLIENTS_CATEGORY } from './client-settings.ts'
 import { type ApiClients, compileClients } from './clients.ts'
 

@@ -7,8 +7,8 @@ import type { RawDocument } from '../compile/document.ts'
 import { compileRate } from '../compile/rate.ts'
 import { compileTax } from '../compile/tax.ts'
 import type { Catalog } from '../connection.ts'
+import { type InstalledTaxation, taxationOf } from '../settings/money/taxation-settings.ts'
 import { readCategory } from '../settings/stored-config.ts'
-import { type InstalledTaxation, taxationOf } from '../settings/taxation-settings.ts'
 
 /**
  * Rejects with `FieldError` if the stored settings are invalid, or with `CatalogUnavailableError`.

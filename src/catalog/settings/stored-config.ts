@@ -11,8 +11,8 @@ import { sharedRead } from '../shared-read.ts'
 import { takeRevs } from '../transactions/state.ts'
 import { inTransaction } from '../trial.ts'
 import { archiveVersion } from './config-history.ts'
-import { redactCustomers } from './customer-secrets.ts'
-import { redactNotifications } from './notification-settings.ts'
+import { redactCustomers } from './customers/customer-secrets.ts'
+import { redactNotifications } from './events/notification-settings.ts'
 
 /**
  * Categories that charging follows. `file_types`: a list of documents. `peers`: a list of network

@@ -7,7 +7,7 @@ import {
   carriedId,
   emptySums,
   type OwnerSums,
-} from '../../catalog/records/line-sums.ts'
+} from '../../catalog/records/usage/line-sums.ts'
 import type { OwnerState } from '../../domain/bucket.ts'
 import type { Session } from '../../domain/session.ts'
 import { readAccountFields } from '../../ledger/account-fields.ts'

@@ -1,14 +1,14 @@
 /** Collects the state of an account whose audit failed, from the ledger and from MongoDB. */
-import type { BalanceDocument } from '../../catalog/records/balance-document.ts'
-import type { BalanceLineDocument, LineDocument } from '../../catalog/records/documents.ts'
-import type { RealtimeLineDocument } from '../../catalog/records/line-document.ts'
+import type { BalanceDocument } from '../../catalog/records/usage/balance-document.ts'
+import type { BalanceLineDocument, LineDocument } from '../../catalog/records/usage/documents.ts'
+import type { RealtimeLineDocument } from '../../catalog/records/usage/line-document.ts'
 import {
   addCarried,
   addLine,
   type CarriedDocument,
   emptySums,
   type OwnerSums,
-} from '../../catalog/records/line-sums.ts'
+} from '../../catalog/records/usage/line-sums.ts'
 import type { OwnerState } from '../../domain/bucket.ts'
 import type { Line } from '../../domain/line.ts'
 import { sessionTagOf } from '../../domain/lines.ts'

@@ -2,8 +2,11 @@
  * Explains which sessions and lines cause an account's differences, and what a mend would change.
  */
 import type { MoneyFormat } from '../../billing/currency.ts'
-import type { BalanceLineDocument } from '../../catalog/records/documents.ts'
-import { amountsOfPayment, type RealtimeLineDocument } from '../../catalog/records/line-document.ts'
+import type { BalanceLineDocument } from '../../catalog/records/usage/documents.ts'
+import {
+  amountsOfPayment,
+  type RealtimeLineDocument,
+} from '../../catalog/records/usage/line-document.ts'
 import { decimalText } from '../../domain/money.ts'
 import { amountText } from '../owners.ts'
 import type { AccountEvidence, LaterLine, SegmentLine } from './evidence.ts'

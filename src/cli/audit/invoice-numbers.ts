@@ -1,7 +1,7 @@
 /** Checks that every number of an invoice was given to one invoice, or is void, and lists those. */
 import { INVOICE_SERIES, type InvoiceSeries } from '../../billing/numbers.ts'
 import type { Catalog } from '../../catalog/connection.ts'
-import type { VoidInvoiceDocument } from '../../catalog/records/cycle-documents.ts'
+import type { VoidInvoiceDocument } from '../../catalog/records/money/cycle-documents.ts'
 
 export interface NumbersReport {
   ok: boolean

@@ -3,15 +3,15 @@
  * were acknowledged, so they are charged and credited; what the ledger has beyond them is kept and
  * gets a line. Lines of current segments follow their session from then on.
  */
-import { projectedBuckets } from '../../catalog/records/balance-document.ts'
+import { projectedBuckets } from '../../catalog/records/usage/balance-document.ts'
 import {
   amountsOfPayment,
   debtsOfLine,
   type PaymentDocument,
   paymentDocument,
-} from '../../catalog/records/line-document.ts'
-import type { BucketSums } from '../../catalog/records/line-sums.ts'
-import { bucketOf } from '../../catalog/records/recorded-values.ts'
+} from '../../catalog/records/usage/line-document.ts'
+import type { BucketSums } from '../../catalog/records/usage/line-sums.ts'
+import { bucketOf } from '../../catalog/records/usage/recorded-values.ts'
 import { type Bucket, copyOwner, type OwnerState } from '../../domain/bucket.ts'
 import { parseUsageTotal } from '../../domain/counters.ts'
 import type { MendedSums } from '../../domain/line.ts'

@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto'
 import type { MendAudit } from '../../admin/follow-ups.ts'
 import type { MoneyFormat } from '../../billing/currency.ts'
-import { operationLineOf } from '../../catalog/records/recorded-values.ts'
+import { operationLineOf } from '../../catalog/records/usage/recorded-values.ts'
 import type { OperationLine } from '../../domain/line.ts'
 import { type AccountMend, mendAccount } from '../../ledger/mend.ts'
 import { operationStamp } from '../../ledger/operations.ts'

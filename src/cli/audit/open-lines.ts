@@ -1,6 +1,6 @@
 /** Lines of segments in open sessions, as the ledger has them. */
-import type { LineDocument } from '../../catalog/records/documents.ts'
-import { lineDocument } from '../../catalog/records/line-document.ts'
+import type { LineDocument } from '../../catalog/records/usage/documents.ts'
+import { lineDocument } from '../../catalog/records/usage/line-document.ts'
 import type { Line } from '../../domain/line.ts'
 import type { Session } from '../../domain/session.ts'
 import { segmentLines } from '../../ledger/stream-entries.ts'

@@ -1,6 +1,9 @@
 /** Compares MongoDB with the ledger: the balance projection and the sums over all lines. Pure. */
-import { type BalanceDocument, projectedBuckets } from '../../catalog/records/balance-document.ts'
-import type { BucketSums, OwnerSums } from '../../catalog/records/line-sums.ts'
+import {
+  type BalanceDocument,
+  projectedBuckets,
+} from '../../catalog/records/usage/balance-document.ts'
+import type { BucketSums, OwnerSums } from '../../catalog/records/usage/line-sums.ts'
 import type { OwnerState } from '../../domain/bucket.ts'
 import { parseUsageTotal } from '../../domain/counters.ts'
 import { compare, type Difference, inBucket } from './difference.ts'

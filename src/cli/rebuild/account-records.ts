@@ -3,11 +3,14 @@
  * first, so the projection may be behind them; lines may be archived, so their sums may be below
  * the projection. No owner gets more than is known to have been credited.
  */
-import { type BalanceDocument, DEBT_BUCKET_ID } from '../../catalog/records/balance-document.ts'
-import type { BalanceLineDocument, LineDocument } from '../../catalog/records/documents.ts'
-import { debtsOfLine, type PaymentDocument } from '../../catalog/records/line-document.ts'
-import type { CarriedDocument, CarriedSums } from '../../catalog/records/line-sums.ts'
-import { operationLineOf } from '../../catalog/records/recorded-values.ts'
+import {
+  type BalanceDocument,
+  DEBT_BUCKET_ID,
+} from '../../catalog/records/usage/balance-document.ts'
+import type { BalanceLineDocument, LineDocument } from '../../catalog/records/usage/documents.ts'
+import { debtsOfLine, type PaymentDocument } from '../../catalog/records/usage/line-document.ts'
+import type { CarriedDocument, CarriedSums } from '../../catalog/records/usage/line-sums.ts'
+import { operationLineOf } from '../../catalog/records/usage/recorded-values.ts'
 import type { OwnerState } from '../../domain/bucket.ts'
 import type { OperationLine } from '../../domain/line.ts'
 import { BucketRecords, type Loss, type RestoredBucket } from './bucket-records.ts'

@@ -1,9 +1,12 @@
 /** Restores one bucket from MongoDB after a loss. Pure. */
-import type { BalanceDocument } from '../../catalog/records/balance-document.ts'
-import type { BalanceLineDocument } from '../../catalog/records/documents.ts'
-import { amountsOfPayment, type PaymentDocument } from '../../catalog/records/line-document.ts'
-import type { CarriedBucket } from '../../catalog/records/line-sums.ts'
-import { bucketOf, operationLineOf } from '../../catalog/records/recorded-values.ts'
+import type { BalanceDocument } from '../../catalog/records/usage/balance-document.ts'
+import type { BalanceLineDocument } from '../../catalog/records/usage/documents.ts'
+import {
+  amountsOfPayment,
+  type PaymentDocument,
+} from '../../catalog/records/usage/line-document.ts'
+import type { CarriedBucket } from '../../catalog/records/usage/line-sums.ts'
+import { bucketOf, operationLineOf } from '../../catalog/records/usage/recorded-values.ts'
 import type { Bucket } from '../../domain/bucket.ts'
 import { isClosed } from '../../domain/counters.ts'
 import type { OperationLine } from '../../domain/line.ts'

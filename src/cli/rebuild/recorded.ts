@@ -1,9 +1,9 @@
 /** Reads all records by account: merges cursors that are sorted by account. */
 import type { FindCursor } from '../../catalog/collections.ts'
 import type { Catalog } from '../../catalog/connection.ts'
-import type { BalanceDocument } from '../../catalog/records/balance-document.ts'
-import type { LineDocument } from '../../catalog/records/documents.ts'
-import type { CarriedDocument } from '../../catalog/records/line-sums.ts'
+import type { BalanceDocument } from '../../catalog/records/usage/balance-document.ts'
+import type { LineDocument } from '../../catalog/records/usage/documents.ts'
+import type { CarriedDocument } from '../../catalog/records/usage/line-sums.ts'
 import { AccountRecords, type RestoreCutoffs } from './account-records.ts'
 
 /** Fields of a line that the rebuild reads. */

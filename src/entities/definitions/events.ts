@@ -1,5 +1,5 @@
 import * as schema from '../../catalog/entities/json-schema.ts'
-import { DELIVERY_STATES, EVENT_TYPES } from '../../catalog/records/event-document.ts'
+import { DELIVERY_STATES, EVENT_TYPES } from '../../catalog/records/events/event-document.ts'
 import { byId, collection, create, dates, integers, read, requestDocs, texts } from './params.ts'
 
 const FOUND = {

@@ -1,7 +1,7 @@
 /** Cache of the configured fields, refreshed at the catalogue poll interval. */
 import { isDeepStrictEqual } from 'node:util'
 import type { Catalog } from '../../catalog/connection.ts'
-import { identifyingFields } from '../../catalog/settings/identifying-fields.ts'
+import { identifyingFields } from '../../catalog/settings/customers/identifying-fields.ts'
 import {
   type FieldSettings,
   readCategory,

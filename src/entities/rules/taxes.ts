@@ -1,7 +1,7 @@
 /** Rules for taxes. */
 import { validDuring } from '../../catalog/revisions/validity.ts'
+import { storedDefaultTax } from '../../catalog/settings/money/taxation-settings.ts'
 import { readCategory } from '../../catalog/settings/stored-config.ts'
-import { storedDefaultTax } from '../../catalog/settings/taxation-settings.ts'
 import { isUnset, FieldError as StoredRuleError } from '../../domain/fields.ts'
 import { EntityRuleError, throwRules } from '../../requests/errors.ts'
 import { toOf } from '../timeline/draft.ts'

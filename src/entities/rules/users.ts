@@ -1,8 +1,8 @@
 /** Rules for operators who log in. */
 import type { RawDocument } from '../../catalog/compile/document.ts'
 import { validAt } from '../../catalog/revisions/validity.ts'
+import { SECURITY } from '../../catalog/settings/access/security-settings.ts'
 import { createCurrentSettings } from '../../catalog/settings/current-settings.ts'
-import { SECURITY } from '../../catalog/settings/security-settings.ts'
 import { isEmail } from '../../domain/email.ts'
 import { changedPassword, checkedPassword } from '../../identity/password-rules.ts'
 import { PASSWORDS } from '../../identity/passwords.ts'

@@ -1,6 +1,6 @@
 /** Rate limits of token requests per address, and lockout of a client per address. */
 import { createHash } from 'node:crypto'
-import type { SecuritySettings } from '../../catalog/settings/security-settings.ts'
+import type { SecuritySettings } from '../../catalog/settings/access/security-settings.ts'
 import type { ExpiringKeys } from '../../store/expiring.ts'
 import { networkOf, networksOf } from '../networks.ts'
 import { tooManyRequests } from './errors.ts'

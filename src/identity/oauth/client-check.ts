@@ -1,7 +1,7 @@
 /** Client authentication. */
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto'
 import type { ApiClient } from '../../catalog/clients/clients.ts'
-import type { SecuritySettings } from '../../catalog/settings/security-settings.ts'
+import type { SecuritySettings } from '../../catalog/settings/access/security-settings.ts'
 import { attemptsOf } from './attempts.ts'
 import { OAuthError } from './errors.ts'
 import type { OAuthDeps } from './oauth-deps.ts'

@@ -1,6 +1,6 @@
 /** Context of one token request. */
 import type { ApiClient } from '../../catalog/clients/clients.ts'
-import type { SecuritySettings } from '../../catalog/settings/security-settings.ts'
+import type { SecuritySettings } from '../../catalog/settings/access/security-settings.ts'
 import type { OAuthDeps } from './oauth-deps.ts'
 import type { OAuthParameters } from './parameters.ts'
 

@@ -1,6 +1,6 @@
 /** One connection to a directory, with a deadline and without side effects after its end. */
 import { Client, InvalidCredentialsError, ResultCodeError } from 'ldapts'
-import type { LdapSettings } from '../../catalog/settings/auth-schema.ts'
+import type { LdapSettings } from '../../catalog/settings/access/auth-schema.ts'
 
 /** An entry with its values as texts, by attribute name in lower case. */
 export interface LdapEntry {

@@ -3,9 +3,9 @@
  * password is checked by a bind.
  */
 import { randomBytes } from 'node:crypto'
-import type { LdapSettings } from '../../catalog/settings/auth-schema.ts'
-import type { TextSealer } from '../../catalog/settings/auth-secrets.ts'
-import { AUTH } from '../../catalog/settings/auth-settings.ts'
+import type { LdapSettings } from '../../catalog/settings/access/auth-schema.ts'
+import type { TextSealer } from '../../catalog/settings/access/auth-secrets.ts'
+import { AUTH } from '../../catalog/settings/access/auth-settings.ts'
 import type { AuthDeps } from '../auth-deps.ts'
 import type { SessionUser } from '../sessions.ts'
 import { comparableName, escapedInFilter, escapedInName } from './distinguished-name.ts'

@@ -1,5 +1,5 @@
 /** Roles of directory users, from their attributes or groups. */
-import type { RoleSettings } from '../../catalog/settings/auth-schema.ts'
+import type { RoleSettings } from '../../catalog/settings/access/auth-schema.ts'
 
 /**
  * Roles mapped to the user's values, each once; the default roles if no value is mapped.

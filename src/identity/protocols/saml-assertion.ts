@@ -1,5 +1,5 @@
 /** Content of a signed assertion, checked for recipient and time (SAML profiles 4.1.4.2). */
-import type { SamlSettings } from '../../catalog/settings/auth-schema.ts'
+import type { SamlSettings } from '../../catalog/settings/access/auth-schema.ts'
 import { ASSERTION } from './saml-envelope.ts'
 import { SamlRefusedError } from './saml-refused.ts'
 import { childrenOf, type XmlElement } from './xml-tree.ts'

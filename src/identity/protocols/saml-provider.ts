@@ -1,7 +1,7 @@
 /** Identity provider, by node-saml: authentication requests and signature verification. */
 import type { SAML } from '@node-saml/node-saml'
-import { pemOf } from '../../catalog/settings/auth-rules.ts'
-import type { SamlSettings } from '../../catalog/settings/auth-schema.ts'
+import { pemOf } from '../../catalog/settings/access/auth-rules.ts'
+import type { SamlSettings } from '../../catalog/settings/access/auth-schema.ts'
 import type { SamlEnvelope } from './saml-envelope.ts'
 import { SamlRefusedError } from './saml-refused.ts'
 import { readXml, type XmlElement } from './xml-tree.ts'

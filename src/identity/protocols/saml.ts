@@ -1,8 +1,8 @@
 /** Login by SAML 2.0 (web browser SSO), independent of HTTP. */
 import { createHash, randomBytes } from 'node:crypto'
-import { isLocalPath } from '../../catalog/settings/auth-rules.ts'
-import type { SamlSettings } from '../../catalog/settings/auth-schema.ts'
-import { AUTH } from '../../catalog/settings/auth-settings.ts'
+import { isLocalPath } from '../../catalog/settings/access/auth-rules.ts'
+import type { SamlSettings } from '../../catalog/settings/access/auth-schema.ts'
+import { AUTH } from '../../catalog/settings/access/auth-settings.ts'
 import type { AuthDeps } from '../auth-deps.ts'
 import type { SessionUser } from '../sessions.ts'
 import { rolesOf } from './roles.ts'

@@ -4,13 +4,13 @@
  */
 import { NODE_ACTOR } from '../../catalog/actor.ts'
 import type { Catalog } from '../../catalog/connection.ts'
-import { exactAmount } from '../../catalog/records/exact-amount.ts'
 import {
   digestOf,
   type FraudEventDocument,
   ruleEventDocument,
-} from '../../catalog/records/rule-event.ts'
-import { fraudRulesIn } from '../../catalog/settings/event-settings.ts'
+} from '../../catalog/records/events/rule-event.ts'
+import { exactAmount } from '../../catalog/records/money/exact-amount.ts'
+import { fraudRulesIn } from '../../catalog/settings/events/event-settings.ts'
 import { readCategory } from '../../catalog/settings/stored-config.ts'
 import { stateOf } from '../../catalog/transactions/state.ts'
 import {

@@ -1,5 +1,5 @@
 /** Sums of the lines of subscribers within a window, added up by MongoDB. */
-import { Exact, storedAmount } from '../../catalog/records/exact-amount.ts'
+import { Exact, storedAmount } from '../../catalog/records/money/exact-amount.ts'
 import type { FraudRule, FraudWindow, SumField, SumThreshold } from '../../domain/events/fraud.ts'
 import type { Fields } from '../../domain/fields.ts'
 

@@ -6,7 +6,7 @@
 import { dueWithin, nextDueDate, reportOverdue } from '../../billing/books/overdue.ts'
 import { NODE_ACTOR } from '../../catalog/actor.ts'
 import type { Catalog } from '../../catalog/connection.ts'
-import { moneyRulesIn } from '../../catalog/settings/event-settings.ts'
+import { moneyRulesIn } from '../../catalog/settings/events/event-settings.ts'
 import { readCategory } from '../../catalog/settings/stored-config.ts'
 import type { Config } from '../../config/schema.ts'
 import type { Clock } from '../../runtime/clock.ts'

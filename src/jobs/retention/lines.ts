@@ -3,7 +3,7 @@
  * transaction adds a batch to the sums and deletes its lines.
  */
 import type { ClientSession } from '../../catalog/collections.ts'
-import type { LineDocument } from '../../catalog/records/documents.ts'
+import type { LineDocument } from '../../catalog/records/usage/documents.ts'
 import {
   addCarried,
   addLine,
@@ -11,7 +11,7 @@ import {
   carriedId,
   carriedSums,
   emptySums,
-} from '../../catalog/records/line-sums.ts'
+} from '../../catalog/records/usage/line-sums.ts'
 import { readAccountFields } from '../../ledger/account-fields.ts'
 import { type RecorderProgress, watchRecorderProgress } from '../../ledger/recorder-progress.ts'
 import type { Removal } from './removal.ts'

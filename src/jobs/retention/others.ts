@@ -1,5 +1,5 @@
 /** Removes finished imports, jobs and events after their retention time. */
-import type { DeliveryState } from '../../catalog/records/event-document.ts'
+import type { DeliveryState } from '../../catalog/records/events/event-document.ts'
 import type { Removal } from './removal.ts'
 
 /** The failed rows of an import are some hundred kilobytes at most. */

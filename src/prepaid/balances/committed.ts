@@ -1,5 +1,5 @@
 /** Commits loads to the ledger, and what such a call answers. */
-import type { BalanceLineDocument } from '../../catalog/records/documents.ts'
+import type { BalanceLineDocument } from '../../catalog/records/usage/documents.ts'
 import { InsufficientBalanceError } from '../../domain/credit.ts'
 import type { OperationLine } from '../../domain/line.ts'
 import { type CreditOperation, OperationReusedError } from '../../ledger/operations.ts'

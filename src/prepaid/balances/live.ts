@@ -5,13 +5,13 @@ import {
   type BalanceView,
   balanceViewAt,
   debtBucket,
-} from '../../catalog/records/balance-document.ts'
+} from '../../catalog/records/usage/balance-document.ts'
 import {
   type BalanceKey,
   balanceObjectId,
   isHashedBalanceId,
   parseBalanceId,
-} from '../../catalog/records/balance-id.ts'
+} from '../../catalog/records/usage/balance-id.ts'
 import { type Bucket, debtOf, type OwnerState } from '../../domain/bucket.ts'
 import { isClosed } from '../../domain/credit.ts'
 import type { Ledger, SessionLocation } from '../../ledger/ledger.ts'

@@ -3,7 +3,7 @@
  * bucket, and counted usage of the current period becomes counters.
  */
 import { findProfile } from '../../catalog/feed/profiles.ts'
-import { CHARGING_OF_KIND } from '../../catalog/records/balance-document.ts'
+import { CHARGING_OF_KIND } from '../../catalog/records/usage/balance-document.ts'
 import type { TransferIn } from '../../domain/balance-operations.ts'
 import { EMPTY_LIMIT } from '../../domain/bucket.ts'
 import type { Catalogue, PrepaidInclude, SubscriberProfile } from '../../domain/catalogue.ts'

@@ -4,7 +4,7 @@ import { appendDocuments, appendRecords, unwrittenRecords } from '../../catalog/
 import { type AuditEntry, auditDocument } from '../../catalog/audit/audit.ts'
 import type { Catalog } from '../../catalog/connection.ts'
 import type { AuditDocument } from '../../catalog/records/audit-document.ts'
-import { balanceLineDocument } from '../../catalog/records/documents.ts'
+import { balanceLineDocument } from '../../catalog/records/usage/documents.ts'
 import { enqueueOutbox, type OutboxEntry, settleOutbox } from '../../catalog/transactions/outbox.ts'
 import type { OperationLine } from '../../domain/line.ts'
 import { accountsOf } from './former-accounts.ts'

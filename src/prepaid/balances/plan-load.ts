@@ -1,6 +1,6 @@
 /** Loads the buckets of a charging plan: all of them in one commit of the ledger, or none. */
 import type { PrepaidGroupDocument } from '../../catalog/entities/prepaid-group.ts'
-import { balanceLineDocument } from '../../catalog/records/documents.ts'
+import { balanceLineDocument } from '../../catalog/records/usage/documents.ts'
 import type { OperationLine, OperationNote } from '../../domain/line.ts'
 import type { SessionLocation } from '../../ledger/ledger.ts'
 import { creditBuckets, type OperationGroup, operationStamp } from '../../ledger/operations.ts'

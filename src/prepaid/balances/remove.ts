@@ -1,5 +1,8 @@
 /** Deletes a balance: releases the sessions' reservations, then removes the available amount. */
-import { type BalanceLineDocument, balanceLineDocument } from '../../catalog/records/documents.ts'
+import {
+  type BalanceLineDocument,
+  balanceLineDocument,
+} from '../../catalog/records/usage/documents.ts'
 import { BucketReservedError } from '../../domain/balance-operations.ts'
 import type { OwnerSlot } from '../../domain/bucket.ts'
 import type { OperationLine } from '../../domain/line.ts'

@@ -2,7 +2,7 @@
  * Loads credit into a balance, into the bucket of a prepaid include, or as defined by a charging
  * plan. Credit is negative, as in balances. Cards: ../cards.
  */
-import { balanceLineDocument } from '../../catalog/records/documents.ts'
+import { balanceLineDocument } from '../../catalog/records/usage/documents.ts'
 import { beginOfLoad, type Credit } from '../../domain/credit.ts'
 import type { Fields } from '../../domain/fields.ts'
 import type { OperationLine, OperationNote } from '../../domain/line.ts'

@@ -1,5 +1,5 @@
 /** Access control of peers: configured list, addresses, realms, certificates. */
-import type { Peer, Peers } from '../../catalog/settings/peers.ts'
+import type { Peer, Peers } from '../../catalog/settings/peers/peers.ts'
 import type { ProtocolError } from '../codecs/diameter-wire/base-answer.ts'
 import { resultCode } from '../codecs/diameter-wire/protocol.ts'
 

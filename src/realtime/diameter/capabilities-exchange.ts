@@ -1,7 +1,7 @@
 /**
  * Capabilities exchange on one connection: reads the CER and decides whether the peer is accepted.
  */
-import type { Peer } from '../../catalog/settings/peers.ts'
+import type { Peer } from '../../catalog/settings/peers/peers.ts'
 import type { ProtocolError } from '../codecs/diameter-wire/base-answer.ts'
 import { resultCode } from '../codecs/diameter-wire/protocol.ts'
 import type { AccessCause } from './access.ts'

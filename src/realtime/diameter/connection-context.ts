@@ -1,5 +1,5 @@
 /** Context of a peer connection, and its interface for other components. */
-import type { Peer } from '../../catalog/settings/peers.ts'
+import type { Peer } from '../../catalog/settings/peers/peers.ts'
 import type { Config } from '../../config/schema.ts'
 import type { DiameterMetrics } from '../../runtime/diameter-metrics.ts'
 import type { Logger } from '../../runtime/log.ts'

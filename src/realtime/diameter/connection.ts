@@ -1,6 +1,6 @@
 /** One connection of a peer: passes its messages through the state machine to their handlers. */
 import type { Socket } from 'node:net'
-import type { Peer } from '../../catalog/settings/peers.ts'
+import type { Peer } from '../../catalog/settings/peers/peers.ts'
 import {
   baseAnswer,
   type ProtocolError,

@@ -2,7 +2,7 @@
  * Credit-control requests of open peers: checks their destination and origin, selects the file
  * type, and records the locations of their sessions (RFC 8506, RFC 6733 section 6).
  */
-import type { Peer } from '../../catalog/settings/peers.ts'
+import type { Peer } from '../../catalog/settings/peers/peers.ts'
 import { type ChargeOutcome, reasons } from '../../domain/charge-outcome.ts'
 import type { Charge } from '../charge.ts'
 import { type ProtocolError, problemAnswer } from '../codecs/diameter-wire/base-answer.ts'

@@ -1,5 +1,5 @@
 /** Authentication of requests: keys, certificates, addresses, rates of peers. */
-import type { Peer, Peers } from '../../catalog/settings/peers.ts'
+import type { Peer, Peers } from '../../catalog/settings/peers/peers.ts'
 import type { ClientAuthenticator } from './client-authenticator.ts'
 import {
   credentialsIn,

@@ -2,7 +2,7 @@
 import { hash } from 'node:crypto'
 import type { ApiClient } from '../../catalog/clients/clients.ts'
 import type { CurrentClients } from '../../catalog/clients/clients-watch.ts'
-import type { Peer } from '../../catalog/settings/peers.ts'
+import type { Peer } from '../../catalog/settings/peers/peers.ts'
 import { checkSignature } from '../../catalog/signature/check-signature.ts'
 import type { SentParameters } from '../../catalog/signature/signed-text.ts'
 import type { Clock } from '../../runtime/clock.ts'

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import type { Peer } from '../../catalog/settings/peers.ts'
+import type { Peer } from '../../catalog/settings/peers/peers.ts'
 
 /** Rate that a peer may send. */
 export type Rate = Pick<Peer, 'name' | 'requestsPerSecond' | 'burst'>

@@ -5,14 +5,14 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { ProfileParts } from '../../catalog/feed/profiles.ts'
 import { type SecretSettings, sealerOf } from '../../catalog/sealing/secret-keys.ts'
-import { customFieldsOf } from '../../catalog/settings/customer-fields.ts'
+import { customFieldsOf } from '../../catalog/settings/customers/customer-fields.ts'
 import {
   type CustomerHolder,
   type CustomerSettings,
   customerSettingsOf,
   type DetailsSettings,
   partsOf,
-} from '../../catalog/settings/customer-settings.ts'
+} from '../../catalog/settings/customers/customer-settings.ts'
 import type { Config } from '../../config/schema.ts'
 import type { CustomerSystemEvent } from '../../domain/worker-task.ts'
 import { CircuitBreaker, type CircuitState } from '../../external/circuit-breaker.ts'

@@ -1,6 +1,6 @@
 /** Charge runs: refunds, amounts, other cards, pages; published results of one-time invoices. */
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { exactAmount } from '../../../src/catalog/records/exact-amount.ts'
+import { exactAmount } from '../../../src/catalog/records/money/exact-amount.ts'
 import { usePaymentServer } from '../../support/admin/payment-server.ts'
 import { insertEntity } from '../../support/catalog/store.ts'
 import { startFakeStripe } from '../../support/external/fake-stripe.ts'

@@ -6,7 +6,7 @@ import {
   createdCharge,
   transition,
 } from '../../../src/billing/charges/transitions.ts'
-import type { ChargeState } from '../../../src/catalog/records/payment-documents.ts'
+import type { ChargeState } from '../../../src/catalog/records/money/payment-documents.ts'
 import type { GatewayOutcome } from '../../../src/external/payment/gateway.ts'
 
 const T0 = Date.UTC(2026, 5, 15, 12)

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { type AccountInvoice, computeAccount } from '../../../src/billing/cycle/compute.ts'
 import { CycleError } from '../../../src/billing/cycle/input.ts'
-import type { CreditLineDocument } from '../../../src/catalog/records/credit-line.ts'
-import type { RealtimeLineDocument } from '../../../src/catalog/records/line-document.ts'
+import type { CreditLineDocument } from '../../../src/catalog/records/usage/credit-line.ts'
+import type { RealtimeLineDocument } from '../../../src/catalog/records/usage/line-document.ts'
 import {
   accountCycle,
   adjustment,

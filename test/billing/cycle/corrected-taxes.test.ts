@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { AccountInvoice } from '../../../src/billing/cycle/compute.ts'
-import { importedLine } from '../../../src/catalog/records/imported-line.ts'
+import { importedLine } from '../../../src/catalog/records/money/imported-line.ts'
 import type { TaxContext } from '../../../src/rating/price.ts'
 import {
   adjustment,

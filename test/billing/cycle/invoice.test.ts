@@ -7,11 +7,11 @@ import {
   withBalance,
 } from '../../../src/billing/cycle/invoice.ts'
 import type { InvoiceLine } from '../../../src/billing/cycle/totals.ts'
-import { Exact } from '../../../src/catalog/records/exact-amount.ts'
+import { Exact } from '../../../src/catalog/records/money/exact-amount.ts'
 import {
   type AmountsDocument,
   INVOICE_SECTIONS,
-} from '../../../src/catalog/records/invoice-document.ts'
+} from '../../../src/catalog/records/money/invoice-document.ts'
 import type { TaxRule } from '../../../src/domain/tax.ts'
 import { finalChargeOf } from '../../../src/rating/line-tax.ts'
 import { cycleOf } from '../../support/billing/cycle.ts'

@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest'
 import { computeAccount } from '../../../src/billing/cycle/compute.ts'
 import type { StoredRevision } from '../../../src/billing/cycle/input.ts'
-import type { CycleLineDocument } from '../../../src/catalog/records/cycle-line.ts'
+import type { CycleLineDocument } from '../../../src/catalog/records/money/cycle-line.ts'
 import { Exact } from '../../../src/rating/line-tax.ts'
 import {
   accountCycle,

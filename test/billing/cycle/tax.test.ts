@@ -4,8 +4,8 @@ import { taxAdjustment, taxCharge } from '../../../src/billing/cycle/tax.ts'
 import { compileTerms } from '../../../src/catalog/compile/discount.ts'
 import { checkRecurring } from '../../../src/catalog/compile/recurring.ts'
 import { compileTax } from '../../../src/catalog/compile/tax.ts'
-import { Exact } from '../../../src/catalog/records/exact-amount.ts'
-import { taxationOf as taxationSettings } from '../../../src/catalog/settings/taxation-settings.ts'
+import { Exact } from '../../../src/catalog/records/money/exact-amount.ts'
+import { taxationOf as settingsOf } from '../../../src/catalog/settings/money/taxation-settings.ts'
 import type { Fields } from '../../../src/domain/fields.ts'
 import { compileTaxMapping, createTaxMapping } from '../../../src/rating/tax-mapping.ts'
 import { adjust, chargeOf, cycleOf, taxationOf, taxed } from '../../support/billing/cycle.ts'
@@ -80,7 +80,7 @@ describe('taxes that need a service of others are refused by name', () => {
   })
 
   it('as the type of the installation', () => {
-    const of = (stored: Fields) => taxationSettings(stored, { defaultTax: '', taxMapping: {} })
+    const of = (stored: Fields) => settingsOf(stored, { defaultTax: '', taxMapping: {} })
     for (const type of ['CSI', 'thirdparty', 5]) {
       expect(() => of({ tax_type: type })).toThrow('taxation.tax_type must be usage or vat')
     }
@@ -94,7 +94,7 @@ describe('taxes that need a service of others are refused by name', () => {
   it('but with one VAT rate for all, mapping rules of the node do not apply', () => {
     const priorities = [{ filters: [{ tax_field: 'key', rate_field: 'region' }] }]
     const installed = { defaultTax: 'DEFAULT_VAT', taxMapping: { priorities } }
-    const { taxPriorities, defaultTax } = taxationSettings({ tax_type: 'vat' }, installed)
+    const { taxPriorities, defaultTax } = settingsOf({ tax_type: 'vat' }, installed)
     expect([taxPriorities, defaultTax]).toEqual([[], 'DEFAULT_VAT'])
   })
 })

@@ -13,7 +13,7 @@ import type { InvoiceSource } from '../../../src/billing/documents/source.ts'
 import { createFolderStore } from '../../../src/billing/documents/store.ts'
 import { viewOf } from '../../../src/billing/documents/view.ts'
 import { ReadCancelledError } from '../../../src/catalog/errors.ts'
-import type { BillrunDocument } from '../../../src/catalog/records/bill.ts'
+import type { BillrunDocument } from '../../../src/catalog/records/money/bill.ts'
 import {
   bytesOf,
   dueOf,

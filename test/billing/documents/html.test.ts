@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { TemplateError } from '../../../src/billing/documents/errors.ts'
 import type { InvoiceSource } from '../../../src/billing/documents/source.ts'
-import { Exact } from '../../../src/catalog/records/exact-amount.ts'
+import { Exact } from '../../../src/catalog/records/money/exact-amount.ts'
 import {
   dueOf,
   invoice,

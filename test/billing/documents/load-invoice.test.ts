@@ -1,7 +1,7 @@
 import { expect, it, vi } from 'vitest'
 import { loadInvoiceSource } from '../../../src/billing/documents/load-invoice.ts'
 import type { Catalog } from '../../../src/catalog/connection.ts'
-import type { BillrunDocument } from '../../../src/catalog/records/bill.ts'
+import type { BillrunDocument } from '../../../src/catalog/records/money/bill.ts'
 import { loadConfig } from '../../../src/config/load.ts'
 import { useStore } from '../../support/catalog/store.ts'
 

@@ -5,7 +5,7 @@ import { type InvoiceSource, NO_PARTY } from '../../../src/billing/documents/sou
 import { ublPieces } from '../../../src/billing/documents/ubl/invoice.ts'
 import { countryCode } from '../../../src/billing/documents/ubl/parties.ts'
 import { viewOf } from '../../../src/billing/documents/view.ts'
-import { Exact } from '../../../src/catalog/records/exact-amount.ts'
+import { Exact } from '../../../src/catalog/records/money/exact-amount.ts'
 import { example, schematron, whyNoRules } from '../../support/billing/en16931.ts'
 import { dueOf, invoice, line, SELLER, settings, vat } from '../../support/billing/invoices.ts'
 import { useMade } from '../../support/opened.ts'

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { spreadRounding, viewOf } from '../../../src/billing/documents/view.ts'
-import { Exact } from '../../../src/catalog/records/exact-amount.ts'
+import { Exact } from '../../../src/catalog/records/money/exact-amount.ts'
 import { dueOf, invoice, line, settings, vat } from '../../support/billing/invoices.ts'
 
 const amounts = (texts: readonly string[]) => texts.map((text) => new Exact(text))

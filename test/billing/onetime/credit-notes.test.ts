@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import { allotted } from '../../../src/billing/onetime/credit-notes.ts'
-import { Exact } from '../../../src/catalog/records/exact-amount.ts'
+import { Exact } from '../../../src/catalog/records/money/exact-amount.ts'
 
 it.each([
   [392, '500 JPY', '1200 JPY'],

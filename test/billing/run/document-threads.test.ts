@@ -10,7 +10,7 @@ import { EInvoiceError, NothingToInvoiceError } from '../../../src/billing/docum
 import { documentThreads } from '../../../src/billing/run/document-threads.ts'
 import type { Catalog } from '../../../src/catalog/connection.ts'
 import { ReadCancelledError } from '../../../src/catalog/errors.ts'
-import type { BillrunDocument } from '../../../src/catalog/records/bill.ts'
+import type { BillrunDocument } from '../../../src/catalog/records/money/bill.ts'
 import { loadConfig } from '../../../src/config/load.ts'
 import type { Config } from '../../../src/config/schema.ts'
 import { bytesOf, inlineDocuments } from '../../support/billing/invoices.ts'

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { dueDatesOf } from '../../../src/billing/run/due-dates.ts'
-import { BILLRUN } from '../../../src/catalog/settings/billrun-settings.ts'
+import { BILLRUN } from '../../../src/catalog/settings/money/billrun-settings.ts'
 
 const invoice = {
   invoice_date: new Date('2026-05-31T22:00:00Z'),

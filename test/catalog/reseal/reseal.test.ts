@@ -7,7 +7,7 @@ import type { Catalog } from '../../../src/catalog/connection.ts'
 import { readStoredSecrets, resealAll } from '../../../src/catalog/reseal/reseal.ts'
 import { createSealer, type Sealer } from '../../../src/catalog/sealing/sealing.ts'
 import { sealerOf } from '../../../src/catalog/sealing/secret-keys.ts'
-import { visitCustomerSecrets } from '../../../src/catalog/settings/customer-secrets.ts'
+import { visitCustomerSecrets } from '../../../src/catalog/settings/customers/customer-secrets.ts'
 import { readCategory, writeStoredConfig } from '../../../src/catalog/settings/stored-config.ts'
 import { recordingLog, useStore } from '../../support/catalog/store.ts'
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { lineDocument } from '../../../src/catalog/records/line-document.ts'
-import { emptySums } from '../../../src/catalog/records/line-sums.ts'
+import { lineDocument } from '../../../src/catalog/records/usage/line-document.ts'
+import { emptySums } from '../../../src/catalog/records/usage/line-sums.ts'
 import type { LaterLine, SegmentLine } from '../../../src/cli/audit/evidence.ts'
 import { followingSessions } from '../../../src/cli/audit/mend-sessions.ts'
 import type { Session } from '../../../src/domain/session.ts'

@@ -1,8 +1,8 @@
 /** Restored counters: included units and money that were used, and debt. */
 import { describe, expect, it } from 'vitest'
-import { balanceDocument, debtBucket } from '../../../src/catalog/records/balance-document.ts'
-import { balanceLineDocument } from '../../../src/catalog/records/documents.ts'
-import { lineDocument } from '../../../src/catalog/records/line-document.ts'
+import { balanceDocument, debtBucket } from '../../../src/catalog/records/usage/balance-document.ts'
+import { balanceLineDocument } from '../../../src/catalog/records/usage/documents.ts'
+import { lineDocument } from '../../../src/catalog/records/usage/line-document.ts'
 import { AccountRecords } from '../../../src/cli/rebuild/account-records.ts'
 import { accountJson, accountLines } from '../../../src/cli/rebuild/report.ts'
 import {

@@ -6,7 +6,7 @@ import { cancelPayments, recordPayments } from '../../../src/billing/payments/op
 import { paymentOrder } from '../../../src/billing/payments/payment-order.ts'
 import { overdueDebts } from '../../../src/billing/statements/balances.ts'
 import type { ClientSession } from '../../../src/catalog/collections.ts'
-import { Exact } from '../../../src/catalog/records/exact-amount.ts'
+import { Exact } from '../../../src/catalog/records/money/exact-amount.ts'
 import { auditBooks } from '../../../src/cli/audit/books.ts'
 import { ACTOR, RULES } from '../../support/billing/books.ts'
 import { eventsOf, storeEventRules } from '../../support/billing/money-rules.ts'

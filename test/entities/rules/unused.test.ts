@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { Catalog } from '../../../src/catalog/connection.ts'
-import type { BalanceDocument } from '../../../src/catalog/records/balance-document.ts'
+import type { BalanceDocument } from '../../../src/catalog/records/usage/balance-document.ts'
 import { writeStoredConfig } from '../../../src/catalog/settings/stored-config.ts'
 import { insertEntity, useStore } from '../../support/catalog/store.ts'
 import {

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { createServer, type Server, type Socket } from 'node:net'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { AUTH, checkAuthSettings } from '../../../src/catalog/settings/auth-settings.ts'
+import { AUTH, checkAuthSettings } from '../../../src/catalog/settings/access/auth-settings.ts'
 import { createLdap } from '../../../src/identity/protocols/ldap.ts'
 import { createLogger } from '../../../src/runtime/log.ts'
 import {

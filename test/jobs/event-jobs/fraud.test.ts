@@ -2,7 +2,7 @@
 import fc from 'fast-check'
 import { beforeEach, describe, expect, it } from 'vitest'
 import type { Catalog } from '../../../src/catalog/connection.ts'
-import type { FraudEventDocument } from '../../../src/catalog/records/rule-event.ts'
+import type { FraudEventDocument } from '../../../src/catalog/records/events/rule-event.ts'
 import { loadConfig } from '../../../src/config/load.ts'
 import {
   beginFraudRules,

@@ -1,6 +1,6 @@
 /** Old events are removed, unless they are still to be sent. */
 import { expect, it } from 'vitest'
-import type { DeliveryState } from '../../../src/catalog/records/event-document.ts'
+import type { DeliveryState } from '../../../src/catalog/records/events/event-document.ts'
 import { removeEvents } from '../../../src/jobs/retention/others.ts'
 import type { Removal } from '../../../src/jobs/retention/removal.ts'
 import { useStore } from '../../support/catalog/store.ts'

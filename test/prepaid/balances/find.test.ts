@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest'
-import { balanceIdOf, balanceObjectId } from '../../../src/catalog/records/balance-id.ts'
+import { balanceIdOf, balanceObjectId } from '../../../src/catalog/records/usage/balance-id.ts'
 import { creditBucket } from '../../../src/ledger/operations.ts'
 import { type BalancePage, findBalances } from '../../../src/prepaid/balances/find.ts'
 import { debtWhere } from '../../../src/recorder/gauges.ts'

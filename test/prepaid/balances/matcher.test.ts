@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { balanceObjectId } from '../../../src/catalog/records/balance-id.ts'
+import { balanceObjectId } from '../../../src/catalog/records/usage/balance-id.ts'
 import { compareValues, compileMatcher } from '../../../src/prepaid/balances/matcher.ts'
 import { EntityRuleError } from '../../../src/requests/errors.ts'
 

@@ -1,6 +1,6 @@
 /** The record of all operations: the audit balances, and a lost ledger is restored from it. */
 import { expect, it } from 'vitest'
-import { balanceIdOf } from '../../../src/catalog/records/balance-id.ts'
+import { balanceIdOf } from '../../../src/catalog/records/usage/balance-id.ts'
 import { auditStores } from '../../../src/cli/audit.ts'
 import { recordedAccounts } from '../../../src/cli/rebuild/recorded.ts'
 import { creditBucket } from '../../../src/ledger/operations.ts'

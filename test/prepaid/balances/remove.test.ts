@@ -1,5 +1,5 @@
 import { beforeEach, expect, it } from 'vitest'
-import { balanceIdOf } from '../../../src/catalog/records/balance-id.ts'
+import { balanceIdOf } from '../../../src/catalog/records/usage/balance-id.ts'
 import { creditBucket } from '../../../src/ledger/operations.ts'
 import { findBalances } from '../../../src/prepaid/balances/find.ts'
 import { deleteBalance } from '../../../src/prepaid/balances/remove.ts'

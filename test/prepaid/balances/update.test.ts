@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest'
-import { balanceIdOf } from '../../../src/catalog/records/balance-id.ts'
+import { balanceIdOf } from '../../../src/catalog/records/usage/balance-id.ts'
 import { FOREVER_MS } from '../../../src/domain/time.ts'
 import type { LiveBalance } from '../../../src/prepaid/balances/live.ts'
 import { type BalanceUpdate, updateBalance } from '../../../src/prepaid/balances/update.ts'

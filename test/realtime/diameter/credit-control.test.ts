@@ -1,6 +1,6 @@
 /** Which requests a node serves, who may send them, and how their sessions are reached. */
 import { beforeEach, describe, expect, it } from 'vitest'
-import { compilePeers } from '../../../src/catalog/settings/peers.ts'
+import { compilePeers } from '../../../src/catalog/settings/peers/peers.ts'
 import { type ChargeOutcome, plainOutcome } from '../../../src/domain/charge-outcome.ts'
 import type { CreditControlClient } from '../../../src/domain/charge-request.ts'
 import type { Charge, OnAnswer, ReceivedMessage } from '../../../src/realtime/charge.ts'

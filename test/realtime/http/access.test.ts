@@ -1,7 +1,7 @@
 /** Access to charging over HTTP: keys, addresses, rates, and pages in a browser. */
 import { connect } from 'node:net'
 import { describe, expect, it } from 'vitest'
-import type { Peer } from '../../../src/catalog/settings/peers.ts'
+import type { Peer } from '../../../src/catalog/settings/peers/peers.ts'
 import { createLogger } from '../../../src/runtime/log.ts'
 import { accessOf, KINDS, serverOf, UNCOUNTED } from '../../support/realtime/http/server-of.ts'
 import { openSocket } from '../../support/realtime/http/socket.ts'

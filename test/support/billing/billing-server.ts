@@ -1,7 +1,7 @@
 /** The actions on bills over HTTP, and invoices for them. */
 import type { Action } from '../../../src/admin/actions/action.ts'
-import type { BillDocument } from '../../../src/catalog/records/bill.ts'
-import { Exact, exactAmount } from '../../../src/catalog/records/exact-amount.ts'
+import type { BillDocument } from '../../../src/catalog/records/money/bill.ts'
+import { Exact, exactAmount } from '../../../src/catalog/records/money/exact-amount.ts'
 import {
   type ActionServer,
   type AskOptions,

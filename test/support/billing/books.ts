@@ -5,7 +5,7 @@ import { addInvoiceBill } from '../../../src/billing/invoices/invoice-bill.ts'
 import { paymentMethodOf } from '../../../src/billing/payments/methods.ts'
 import { type PaymentRules, paymentOrder } from '../../../src/billing/payments/payment-order.ts'
 import { recordPayment } from '../../../src/billing/payments/record.ts'
-import { Exact } from '../../../src/catalog/records/exact-amount.ts'
+import { Exact } from '../../../src/catalog/records/money/exact-amount.ts'
 
 export const ACTOR = { by: 'cli', id: 'test', name: 'test', address: '' } as const
 /** None. */

@@ -9,7 +9,7 @@ import { type CustomerLookup, STORED_CUSTOMERS } from '../../../src/billing/cust
 import type { Catalog } from '../../../src/catalog/connection.ts'
 import { createSealer } from '../../../src/catalog/sealing/sealing.ts'
 import { createCurrentSettings } from '../../../src/catalog/settings/current-settings.ts'
-import { mergeGateways } from '../../../src/catalog/settings/payment-secrets.ts'
+import { mergeGateways } from '../../../src/catalog/settings/money/payment-secrets.ts'
 import { writeStoredConfig } from '../../../src/catalog/settings/stored-config.ts'
 import { createLogger, type Logger } from '../../../src/runtime/log.ts'
 

@@ -18,7 +18,7 @@ import {
 import type { ComputeAccount } from '../../../src/billing/run/process-page.ts'
 import { beginRun } from '../../../src/billing/run/runs.ts'
 import { type Catalog, openCatalog } from '../../../src/catalog/connection.ts'
-import type { CycleRunDocument } from '../../../src/catalog/records/cycle-documents.ts'
+import type { CycleRunDocument } from '../../../src/catalog/records/money/cycle-documents.ts'
 import { loadConfig } from '../../../src/config/load.ts'
 import { createLogger } from '../../../src/runtime/log.ts'
 import { startTestMongo } from '../mongo.ts'

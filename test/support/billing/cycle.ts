@@ -19,7 +19,7 @@ import {
 } from '../../../src/billing/cycle/tax.ts'
 import { compileTerms } from '../../../src/catalog/compile/discount.ts'
 import { compileTax } from '../../../src/catalog/compile/tax.ts'
-import { Exact } from '../../../src/catalog/records/exact-amount.ts'
+import { Exact } from '../../../src/catalog/records/money/exact-amount.ts'
 import type { Fields } from '../../../src/domain/fields.ts'
 import { FOREVER_MS, parseInstant } from '../../../src/domain/time.ts'
 import { documentOf } from '../entities/rules/context.ts'

@@ -3,7 +3,7 @@ import { type Accounts, createAccounts } from '../../../src/billing/run/open-acc
 import { participate, type RunDeps } from '../../../src/billing/run/participate.ts'
 import type { ComputeAccount } from '../../../src/billing/run/process-page.ts'
 import { beginRun } from '../../../src/billing/run/runs.ts'
-import type { CycleRunDocument } from '../../../src/catalog/records/cycle-documents.ts'
+import type { CycleRunDocument } from '../../../src/catalog/records/money/cycle-documents.ts'
 import { writeStoredConfig } from '../../../src/catalog/settings/stored-config.ts'
 import { loadConfig } from '../../../src/config/load.ts'
 import {

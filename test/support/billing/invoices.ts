@@ -23,7 +23,7 @@ import {
 import type { DocumentThreads } from '../../../src/billing/run/document-threads.ts'
 import { type ExpectedDeps, expectedSource } from '../../../src/billing/run/expected.ts'
 import type { ComputeAccount } from '../../../src/billing/run/process-page.ts'
-import { Exact } from '../../../src/catalog/records/exact-amount.ts'
+import { Exact } from '../../../src/catalog/records/money/exact-amount.ts'
 
 export const SELLER = {
   name: 'Tel & Tel GmbH',

@@ -1,6 +1,6 @@
 /** Stored rules for events of money, and what they have made. */
 import type { Catalog } from '../../../src/catalog/connection.ts'
-import type { NotificationDocument } from '../../../src/catalog/records/event-document.ts'
+import type { NotificationDocument } from '../../../src/catalog/records/events/event-document.ts'
 import { changeStoredConfig } from '../../../src/catalog/settings/stored-config.ts'
 import { MONEY_EVENT_TYPES } from '../../../src/domain/events/money.ts'
 

@@ -2,7 +2,7 @@
 import { computeAccount } from '../../../src/billing/cycle/compute.ts'
 import { type BillingCalendar, keyAfter } from '../../../src/billing/cycle/cycle-key.ts'
 import type { StoredRevision } from '../../../src/billing/cycle/input.ts'
-import type { CycleLineDocument } from '../../../src/catalog/records/cycle-line.ts'
+import type { CycleLineDocument } from '../../../src/catalog/records/money/cycle-line.ts'
 import { FOREVER_MS } from '../../../src/domain/time.ts'
 import { Exact } from '../../../src/rating/line-tax.ts'
 import { accountCycle, type Given } from './account-cycle.ts'

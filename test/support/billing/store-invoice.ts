@@ -1,6 +1,6 @@
 import { type InvoiceBill, storeInvoiceBill } from '../../../src/billing/invoices/invoice-bill.ts'
 import type { Catalog } from '../../../src/catalog/connection.ts'
-import { Exact } from '../../../src/catalog/records/exact-amount.ts'
+import { Exact } from '../../../src/catalog/records/money/exact-amount.ts'
 import { ACTOR } from './books.ts'
 
 type GivenInvoice = Partial<Omit<InvoiceBill, 'due'>> &

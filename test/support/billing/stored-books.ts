@@ -14,7 +14,7 @@ import {
 } from '../../../src/billing/payments/operations.ts'
 import { paymentOrder } from '../../../src/billing/payments/payment-order.ts'
 import type { Catalog } from '../../../src/catalog/connection.ts'
-import { Exact } from '../../../src/catalog/records/exact-amount.ts'
+import { Exact } from '../../../src/catalog/records/money/exact-amount.ts'
 import type { Random } from '../system/random.ts'
 import { ACTOR, NOW_MS, RULES } from './books.ts'
 

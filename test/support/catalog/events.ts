@@ -1,6 +1,9 @@
 /** Stored events for tests. */
 import type { Catalog } from '../../../src/catalog/connection.ts'
-import type { EventDelivery, EventDocument } from '../../../src/catalog/records/event-document.ts'
+import type {
+  EventDelivery,
+  EventDocument,
+} from '../../../src/catalog/records/events/event-document.ts'
 
 type Given = Partial<Omit<EventDocument, 'delivery' | 'extra_params'>> & {
   aid?: number

@@ -1,7 +1,7 @@
 /** Records of subscriber 1 of account 1, from which a lost ledger is rebuilt. */
 import { moneyFormat } from '../../../src/billing/currency.ts'
-import { balanceLineDocument } from '../../../src/catalog/records/documents.ts'
-import { lineDocument } from '../../../src/catalog/records/line-document.ts'
+import { balanceLineDocument } from '../../../src/catalog/records/usage/documents.ts'
+import { lineDocument } from '../../../src/catalog/records/usage/line-document.ts'
 import type { Bucket, OwnerState } from '../../../src/domain/bucket.ts'
 import type { OperationLine } from '../../../src/domain/line.ts'
 import type { Payment } from '../../../src/domain/segment-parts.ts'

@@ -1,5 +1,8 @@
 /** An event to deliver, for tests and the benchmark. */
-import { type EventDocument, eventDocument } from '../../../src/catalog/records/event-document.ts'
+import {
+  type EventDocument,
+  eventDocument,
+} from '../../../src/catalog/records/events/event-document.ts'
 import type { BalanceEvent } from '../../../src/domain/events/event.ts'
 
 export const NOW_MS = Date.UTC(2026, 10, 21, 10)

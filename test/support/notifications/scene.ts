@@ -1,7 +1,7 @@
 /** Pending events in MongoDB, and processes that deliver them. */
 import { afterEach } from 'vitest'
 import type { Catalog } from '../../../src/catalog/connection.ts'
-import type { NotificationDocument } from '../../../src/catalog/records/event-document.ts'
+import type { NotificationDocument } from '../../../src/catalog/records/events/event-document.ts'
 import { changeStoredConfig } from '../../../src/catalog/settings/stored-config.ts'
 import { loadConfig } from '../../../src/config/load.ts'
 import {

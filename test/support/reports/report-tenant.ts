@@ -1,7 +1,7 @@
 /** Lines, subscribers, accounts and bills to report on. */
 import { ObjectId } from '../../../src/catalog/collections.ts'
 import type { Catalog } from '../../../src/catalog/connection.ts'
-import { Exact, storedAmount } from '../../../src/catalog/records/exact-amount.ts'
+import { Exact, storedAmount } from '../../../src/catalog/records/money/exact-amount.ts'
 import { createSealer } from '../../../src/catalog/sealing/sealing.ts'
 
 export const REPORT_ENV = {

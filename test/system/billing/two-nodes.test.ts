@@ -1,6 +1,6 @@
 /** Two admin processes of one installation, payments over both. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { exactAmount } from '../../../src/catalog/records/exact-amount.ts'
+import { exactAmount } from '../../../src/catalog/records/money/exact-amount.ts'
 import { storeInvoice } from '../../support/billing/store-invoice.ts'
 import { type Product, startProduct } from '../../support/product/product.ts'
 import { ask } from '../../support/system/billing/payers.ts'

@@ -2,7 +2,7 @@
 import { calendarOf } from '../../../billing/credit/credits.ts'
 import type { RunName } from '../../../billing/cycle/run-cycle.ts'
 import { type CycleState, readCycleState } from '../../../billing/run/status.ts'
-import { BILLRUN, type BillrunSettings } from '../../../catalog/settings/billrun-settings.ts'
+import { BILLRUN, type BillrunSettings } from '../../../catalog/settings/money/billrun-settings.ts'
 import { readCategory } from '../../../catalog/settings/stored-config.ts'
 import { isCycleKey } from '../../../domain/cycle.ts'
 import { ActionError } from '../../../requests/errors.ts'

@@ -1,5 +1,5 @@
 /** Method `query` of `balances`. */
-import { moneyOf } from '../../../catalog/records/money-value.ts'
+import { moneyOf } from '../../../catalog/records/usage/money-value.ts'
 import { flipCreditSign } from '../../../domain/balance-sign.ts'
 import { type Fields, isEmpty } from '../../../domain/fields.ts'
 import { DEFINITIONS } from '../../../entities/definitions/collections.ts'

@@ -1,7 +1,10 @@
 /** `POST /oauth2/token` (RFC 6749) and `POST /oauth2/revoke` (RFC 7009). */
 import OAuth2Server from '@node-oauth/oauth2-server'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { SECURITY, type SecuritySettings } from '../../../catalog/settings/security-settings.ts'
+import {
+  SECURITY,
+  type SecuritySettings,
+} from '../../../catalog/settings/access/security-settings.ts'
 import { countRequest } from '../../../identity/oauth/attempts.ts'
 import { recordRefused, recordRevoked } from '../../../identity/oauth/audit.ts'
 import { authenticateClient } from '../../../identity/oauth/client-check.ts'

@@ -7,7 +7,7 @@ import { randomBytes } from 'node:crypto'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Actor } from '../../../catalog/actor.ts'
 import type { AuditEntry } from '../../../catalog/audit/audit.ts'
-import type { SamlSettings } from '../../../catalog/settings/auth-schema.ts'
+import type { SamlSettings } from '../../../catalog/settings/access/auth-schema.ts'
 import type { AuthDeps } from '../../../identity/auth-deps.ts'
 import {
   createSaml,

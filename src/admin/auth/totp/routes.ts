@@ -1,6 +1,6 @@
 /** `/auth/totp`: users manage their second factor; an administrator can reset it. */
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { SECURITY } from '../../../catalog/settings/security-settings.ts'
+import { SECURITY } from '../../../catalog/settings/access/security-settings.ts'
 import { dateText } from '../../../entities/views.ts'
 import { ADMIN, actorOf as actorOfCaller, mayDo } from '../../../identity/caller.ts'
 import { accountOf, countedAttempt } from '../../../identity/login.ts'

@@ -8,8 +8,8 @@ import type {
   AdjustmentTerms,
   SubjectValue,
 } from '../../../catalog/compile/discount.ts'
-import type { LineExplanation } from '../../../catalog/records/cycle-line.ts'
-import { Exact } from '../../../catalog/records/exact-amount.ts'
+import type { LineExplanation } from '../../../catalog/records/money/cycle-line.ts'
+import { Exact } from '../../../catalog/records/money/exact-amount.ts'
 import { least, ZERO } from '../../amount.ts'
 import type { MoneyFormat } from '../../currency.ts'
 import { dateText, dayAfter, dayOf } from '../days.ts'

@@ -1,7 +1,6 @@
 /** The amount of a discount on a charge in a period, before limits. Pure. */
-
 import type { AdjustmentTerms, SubjectValue } from '../../../catalog/compile/discount.ts'
-import { Exact } from '../../../catalog/records/exact-amount.ts'
+import { Exact } from '../../../catalog/records/money/exact-amount.ts'
 import { ZERO } from '../../amount.ts'
 import type { ChargeLine } from '../lines.ts'
 import { countOf, type DaySet, daysOf, intersection } from './days.ts'

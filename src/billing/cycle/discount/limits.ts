@@ -3,7 +3,7 @@
  * charges in arrears, corrected charges and charges ahead together. Pure.
  */
 import type { AdjustmentKind, AdjustmentTerms } from '../../../catalog/compile/discount.ts'
-import { Exact } from '../../../catalog/records/exact-amount.ts'
+import { Exact } from '../../../catalog/records/money/exact-amount.ts'
 import { least, ZERO } from '../../amount.ts'
 
 /** Money and lines, granted or allowed; `Infinity` without a limit. */

@@ -2,7 +2,7 @@
  * The e-invoice of EN 16931 as UBL 2.1: `Invoice` 380, or `CreditNote` 381 for a credit note.
  * Discounts are allowances of the document, conditional charges its charges.
  */
-import type { Exact } from '../../../catalog/records/exact-amount.ts'
+import type { Exact } from '../../../catalog/records/money/exact-amount.ts'
 import { sumOf } from '../../amount.ts'
 import { currencyDigits, currencyName } from '../../currency.ts'
 import { EInvoiceError } from '../errors.ts'

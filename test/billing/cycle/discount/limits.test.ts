@@ -1,6 +1,6 @@
 /** Limits of discounts over charges in arrears, corrected charges and charges ahead of one run. */
 import { describe, expect, it } from 'vitest'
-import type { CycleLineDocument } from '../../../../src/catalog/records/cycle-line.ts'
+import type { CycleLineDocument } from '../../../../src/catalog/records/money/cycle-line.ts'
 import type { Fields } from '../../../../src/domain/fields.ts'
 import { Exact } from '../../../../src/rating/line-tax.ts'
 import {

@@ -1,7 +1,7 @@
 /** Discounts against a model that counts day by day, and bounds that always hold. */
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { Exact } from '../../../../src/catalog/records/exact-amount.ts'
+import { Exact } from '../../../../src/catalog/records/money/exact-amount.ts'
 import { adjust, chargeOf, cycleOf, onPlan } from '../../../support/billing/cycle.ts'
 import { propertyRuns } from '../../../support/domain/property-runs.ts'
 

@@ -1,6 +1,6 @@
 /** A node with Diameter for a test; closed after each test. */
 import { afterEach } from 'vitest'
-import { compilePeers, type Peers } from '../../../../src/catalog/settings/peers.ts'
+import { compilePeers, type Peers } from '../../../../src/catalog/settings/peers/peers.ts'
 import { loadConfig } from '../../../../src/config/load.ts'
 import type { Config } from '../../../../src/config/schema.ts'
 import { baseAnswer } from '../../../../src/realtime/codecs/diameter-wire/base-answer.ts'

@@ -1,6 +1,6 @@
 /** A server of either kind for a test; closed after each test. */
 import { afterEach } from 'vitest'
-import type { Peer } from '../../../../src/catalog/settings/peers.ts'
+import type { Peer } from '../../../../src/catalog/settings/peers/peers.ts'
 import type { ReceivedMessage } from '../../../../src/realtime/charge.ts'
 import type { Codec } from '../../../../src/realtime/codecs/codec.ts'
 import {

@@ -1,7 +1,7 @@
 /** Set-up of `/api/settings`, where nothing is stored before a case. */
 import { expect } from 'vitest'
 import type { Category } from '../../../../../src/admin/settings/category.ts'
-import { compilePeers } from '../../../../../src/catalog/settings/peers.ts'
+import { compilePeers } from '../../../../../src/catalog/settings/peers/peers.ts'
 import { writeStoredConfig } from '../../../../../src/catalog/settings/stored-config.ts'
 import { FieldError, isObject } from '../../../../../src/domain/fields.ts'
 import { builtInFileTypes } from '../../../../../src/file-types/built-in.ts'
