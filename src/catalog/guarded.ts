@@ -80,23 +80,23 @@ export interface CollectionReads<D extends Document = Document> extends Cursors<
 }
 
 interface Cursors<D extends Document, Options> {
-  find(filter?: Filter<D>, options?: FindOptions & Options): Cursor<WithId<D>>
+  find(filter?: Filter<D>, options?: FindOptions & Options): GuardedCursor<WithId<D>>
   aggregate<T extends Document = Document>(
     pipeline: Document[],
     options?: AggregateOptions & Options,
-  ): Cursor<T>
+  ): GuardedCursor<T>
 }
 
 interface Cancellable {
   signal?: AbortSignal | undefined
 }
 
-/** Opened anew by each `toArray`. */
-export interface Cursor<T> {
-  sort(order: Sort): Cursor<T>
-  skip(count: number): Cursor<T>
-  limit(count: number): Cursor<T>
-  project<P extends Document>(projection: Document): Cursor<P>
+/** Each `toArray` opens a cursor of the driver. */
+export interface GuardedCursor<T> {
+  sort(order: Sort): GuardedCursor<T>
+  skip(count: number): GuardedCursor<T>
+  limit(count: number): GuardedCursor<T>
+  project<P extends Document>(projection: Document): GuardedCursor<P>
   toArray(): Promise<T[]>
 }
 
@@ -158,7 +158,7 @@ function cursors<D extends Document>(
 function cursorOf<T>(
   open: (limits: Limits) => FindCursor<T> | AggregationCursor<T>,
   guard: (operation: (limits: Limits) => Promise<T[]>) => Promise<T[]>,
-): Cursor<T> {
+): GuardedCursor<T> {
   const then = (step: (cursor: FindCursor<T>) => FindCursor<T>) =>
     cursorOf((limits) => step(open(limits) as FindCursor<T>), guard)
   return {
@@ -166,7 +166,7 @@ function cursorOf<T>(
     skip: (count) => then((cursor) => cursor.skip(count)),
     limit: (count) => then((cursor) => cursor.limit(count)),
     project: <P extends Document>(projection: Document) =>
-      then((cursor) => cursor.project(projection) as FindCursor<T>) as unknown as Cursor<P>,
+      then((cursor) => cursor.project(projection) as FindCursor<T>) as unknown as GuardedCursor<P>,
     toArray: () => guard((limits) => open(limits).toArray()),
   }
 }
