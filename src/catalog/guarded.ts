@@ -91,7 +91,7 @@ interface Cancellable {
   signal?: AbortSignal | undefined
 }
 
-/** Each `toArray` opens a new cursor. */
+/** Each `toArray` opens a cursor of the driver. */
 export interface GuardedCursor<T> {
   sort(order: Sort): GuardedCursor<T>
   skip(count: number): GuardedCursor<T>

@@ -2,9 +2,10 @@ import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import type { Socket } from 'node:net'
 import { MongoClient } from 'mongodb'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { type Catalog, openCatalog } from '../../src/catalog/connection.ts'
+import { type Catalog, openCatalog, withGuards } from '../../src/catalog/connection.ts'
 import { CatalogUnavailableError, CatalogUrlError } from '../../src/catalog/errors.ts'
 import { patienceOf } from '../../src/catalog/patience.ts'
+import { repeatingReads } from '../../src/catalog/repeating-reads.ts'
 import { useStore } from '../support/catalog/store.ts'
 import { type StoreProxy, startStoreProxy } from '../support/store-proxy.ts'
 
@@ -229,6 +230,24 @@ describe('openCatalog', () => {
     expect(error).toBeInstanceOf(CatalogUrlError)
     const shown = `${(error as Error).stack} ${JSON.stringify(error)} ${(error as Error).cause}`
     expect(shown).not.toMatch(/opensesame|open\/sesame/)
+  })
+
+  it('opens a cursor again when its read is repeated', async () => {
+    const catalog = await store.open()
+    await catalog.plans.insertMany([{ name: 'B' }, { name: 'A' }] as never)
+    let attempts = 0
+    const losing = withGuards(catalog, {
+      async run(what, operation) {
+        const found = await catalog.run(what, operation)
+        attempts += 1
+        if (attempts === 1) throw new CatalogUnavailableError('lost')
+        return found
+      },
+    })
+    const patience = { ...patienceOf(60_000, () => undefined), pauseMs: 1 }
+    const { plans } = repeatingReads(losing, patience)
+    const found = await plans.find({}, { limit: 1 }).sort({ name: 1 }).toArray()
+    expect([found.map(({ name }) => name), attempts]).toEqual([['A'], 2])
   })
 
   it('passes on errors that are not outages', async () => {

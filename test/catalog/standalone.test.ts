@@ -21,7 +21,7 @@ it('by the check of readiness', async () => {
 
 it('by a transaction', async () => {
   const write = catalog().transaction('write a plan', (session) =>
-    catalog().run('insert', () => catalog().plans.insertOne({} as never, { session })),
+    catalog().plans.insertOne({} as never, { session }),
   )
   await expect(write).rejects.toThrow(CatalogUnavailableError)
   await expect(write).rejects.toThrow(REASON)

@@ -34,11 +34,15 @@ import { checkAgainstSchema, flag, object } from '../../catalog/settings/setting
 import type { Config } from '../../config/schema.ts'
 import { isEmail } from '../../domain/email.ts'
 import { FieldError, isObject } from '../../domain/fields.ts'
-import { createAddressPolicy } from '../../external/address-policy.ts'
+import {
+  type AddressPolicy,
+  addressProblem,
+  createAddressPolicy,
+  UNRESOLVED,
+} from '../../external/address-policy.ts'
 import type { Categories, Category, FixedCategory, VerifyContext } from './category.ts'
 import { fieldCategories } from './field-categories.ts'
 import { fileTypesCategory, PEERS } from './list-categories.ts'
-import { refuseNewAddresses } from './outgoing-addresses.ts'
 import { secretCategories } from './secret-categories.ts'
 
 /** `more`: categories whose secrets need keys of the installation. */
@@ -296,5 +300,30 @@ function customerCategory(
     view: redactCustomers,
     merge: (value, stored) => mergeCustomers(stored, value, sealer),
     effective: (stored) => fields.effective?.(redactCustomers(stored)),
+  }
+}
+
+interface SettingsUrl {
+  readonly path: string
+  readonly url: URL
+}
+
+/**
+ * Throws `FieldError` for the first address that was not stored and must not be called.
+ * `mayBeUnresolved`: whether names that cannot be resolved are accepted.
+ */
+async function refuseNewAddresses(
+  urls: readonly SettingsUrl[],
+  stored: readonly SettingsUrl[],
+  policy: AddressPolicy,
+  mayBeUnresolved = false,
+): Promise<void> {
+  const known = new Set(stored.map(({ url }) => url.href))
+  for (const { path, url } of urls) {
+    if (known.has(url.href)) continue
+    known.add(url.href)
+    const problem = await addressProblem(url, policy)
+    if (problem === UNRESOLVED && mayBeUnresolved) continue
+    if (problem !== null) throw new FieldError(path, problem)
   }
 }

@@ -10,8 +10,9 @@ import { asRule, fieldsOf, isChanged, isFraction } from './values.ts'
 type ValueType = 'monetary' | 'percentage'
 
 export const CHARGE_RULES: CollectionRules = chargeRules('monetary')
+export const DISCOUNT_RULES: CollectionRules = chargeRules('percentage')
 
-export function chargeRules(usualType: ValueType): CollectionRules {
+function chargeRules(usualType: ValueType): CollectionRules {
   return {
     async check(document, stored) {
       const isNew = (...names: string[]) => isChanged(document, stored, ...names)

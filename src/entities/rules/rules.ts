@@ -1,7 +1,6 @@
 /** The rules of the collections of this room; those of prepaid credit and reports are in theirs. */
 import { accountRules } from './accounts.ts'
-import { CHARGE_RULES } from './charges.ts'
-import { DISCOUNT_RULES } from './discounts.ts'
+import { CHARGE_RULES, DISCOUNT_RULES } from './charges.ts'
 import { PLAN_RULES } from './plans.ts'
 import { rateRules } from './rates.ts'
 import type { CollectionRules, RuleSettings } from './rule.ts'

@@ -4,7 +4,6 @@ import type { RawDetailsOf } from './call-types.ts'
 import { get, openStream } from './client.ts'
 import { elapsedMs, pause } from './clock.ts'
 import { Refusal } from './errors.ts'
-import { eventsOf } from './event-stream.ts'
 
 export type LiveSample = RawDetailsOf<'api/live'>
 export type LiveHistory = RawDetailsOf<'api/live/history'>
@@ -113,4 +112,39 @@ function untilVisible(ended: AbortSignal): Promise<void> {
     ended.addEventListener('abort', () => reject(ended.reason))
     document.addEventListener('visibilitychange', () => resolve(), { once: true })
   })
+}
+
+interface ServerEvent {
+  readonly name: string
+  readonly data: string
+}
+
+/** Unlike those of `EventSource`, a refusal can be read. Ends with the stream. */
+async function* eventsOf(response: Response): AsyncGenerator<ServerEvent> {
+  const reader = response.body?.getReader()
+  if (reader === undefined) return
+  const decoder = new TextDecoder()
+  let rest = ''
+  try {
+    for (;;) {
+      const { done, value } = await reader.read()
+      if (done) return
+      const blocks = (rest + decoder.decode(value, { stream: true })).split('\n\n')
+      rest = blocks.pop() ?? ''
+      for (const block of blocks) yield eventIn(block)
+    }
+  } finally {
+    await reader.cancel().catch(() => {})
+  }
+}
+
+/** Comments, which keep the connection open, have no name. */
+function eventIn(block: string): ServerEvent {
+  const textOf = (field: string) =>
+    block
+      .split('\n')
+      .filter((line) => line.startsWith(`${field}:`))
+      .map((line) => line.slice(field.length + 1).replace(/^ /, ''))
+      .join('\n')
+  return { name: textOf('event'), data: textOf('data') }
 }

@@ -1,6 +1,6 @@
 import { Decimal128, Double, Int32, Long } from 'bson'
 import { MongoCommandError, notImplemented } from '../errors.ts'
-import { compareValues } from '../values/compare.ts'
+import { compareValues, TYPE_CLASS, typeClass } from '../values/compare.ts'
 import { DecimalSum } from '../values/decimal-sum.ts'
 import { type Doc, encode, isDoc, type Numeric, type Value } from '../values/document.ts'
 import { keyText } from '../values/key-encoding.ts'
@@ -8,7 +8,6 @@ import { arithmetic, isNumeric } from '../values/numeric.ts'
 import { decimalFrom, decimalInput } from './conversions.ts'
 import { compileExpression, type Evaluate } from './expression.ts'
 import { widened } from './expression-operators.ts'
-import { compileGroupKey, type GroupKey } from './group-key.ts'
 
 /** The state of one accumulator of one group; `add` returns the bytes that it keeps in addition. */
 type State = { add(value: Value): number; result(): Value }
@@ -280,4 +279,40 @@ export class Groups {
 /** A count as BSON: an int if it fits, otherwise a long. */
 export function countValue(count: number): Int32 | Long {
   return count < 2 ** 31 && count >= -(2 ** 31) ? new Int32(count) : Long.fromNumber(count)
+}
+
+type GroupKey = {
+  /** The same text for documents of one group, another one for those of other groups. */
+  text(doc: Doc): string
+  /** The `_id` of the group of a document. */
+  id(doc: Doc): Value
+}
+
+/** @throws CommandError */
+function compileGroupKey(expression: Value): GroupKey {
+  const evaluate = compileExpression(expression)
+  // Documents without the field belong to the group of null.
+  const id = (doc: Doc) => evaluate(doc) ?? null
+  const isFields = isDoc(expression) && !Object.keys(expression).some((key) => key.startsWith('$'))
+  if (!isFields) return { text: (doc) => keyText(id(doc)), id }
+  // A document for each row, and its encoding, would take most of the time of the key.
+  const parts = Object.values(expression).map(compileExpression)
+  return {
+    text(doc) {
+      let text = ''
+      for (const part of parts) text += partText(part(doc))
+      return text
+    },
+    id,
+  }
+}
+
+/** Says where it ends. */
+function partText(value: Value): string {
+  if (value === undefined) return '-'
+  if (typeof value === 'string') return `${value.length}:${value}`
+  // Symbols are equal to strings.
+  if (typeClass(value) === TYPE_CLASS.string) return partText(String(value))
+  const text = keyText(value)
+  return `=${text.length}:${text}`
 }

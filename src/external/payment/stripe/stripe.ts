@@ -4,6 +4,7 @@
  */
 import { type Static, Type } from '@sinclair/typebox'
 import type Stripe from 'stripe'
+import { exactDecimal, toScale } from '../../../domain/money.ts'
 import { withinLimit } from '../deadline.ts'
 import { endOfMonthMs } from '../expiry.ts'
 import {
@@ -12,6 +13,7 @@ import {
   type GatewayCharge,
   type GatewayNotification,
   type GatewayOutcome,
+  GatewayRefusedError,
   GatewayUnansweredError,
   type PaymentGateway,
   type RefundRequest,
@@ -20,7 +22,6 @@ import {
   type TokenReturn,
 } from '../gateway.ts'
 import { secret, timeoutSeconds } from '../params.ts'
-import { minorUnits } from './minor-units.ts'
 import { outcomeOfError, outcomeOfIntent, outcomeOfRefund, translated } from './outcomes.ts'
 
 export interface StripeSettings {
@@ -317,4 +318,22 @@ function notificationIn(
   if (!event.type.startsWith('payment_intent.')) return null
   const { id, metadata } = event.data.object as Stripe.PaymentIntent
   return { key: metadata[KEY] ?? '', reference: id }
+}
+
+const WITHOUT_DECIMALS: ReadonlySet<string> = new Set(
+  'bif clp djf gnf jpy kmf krw mga pyg rwf vnd vuv xaf xof xpf'.split(' '),
+)
+const WITH_THREE: ReadonlySet<string> = new Set(['bhd', 'jod', 'kwd', 'omr', 'tnd'])
+
+/**
+ * In the smallest unit of the currency (https://docs.stripe.com/currencies). Throws
+ * `GatewayRefusedError` for an amount that it cannot express.
+ */
+function minorUnits(amount: string, currency: string): number {
+  const digits = WITHOUT_DECIMALS.has(currency) ? 0 : WITH_THREE.has(currency) ? 3 : 2
+  const decimal = exactDecimal(amount)
+  const units = decimal === null ? null : toScale(decimal, digits)
+  // Stripe takes no third decimal that is not 0.
+  if (units !== null && units > 0 && (digits < 3 || units % 10 === 0)) return units
+  throw new GatewayRefusedError('amount', `${currency} cannot express the amount ${amount}`)
 }

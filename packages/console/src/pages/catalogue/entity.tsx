@@ -7,8 +7,11 @@ import { useShortcuts } from '../../frame/keys.ts'
 import { link, location, setQuery } from '../../frame/routes.ts'
 import { ActionButton } from '../../parts/action-button.tsx'
 import { AuditEntries } from '../../parts/audit-entries.tsx'
-import { textIn } from '../../parts/differences.ts'
+import { Changes } from '../../parts/changes.tsx'
+import { revisionDifferences, textIn } from '../../parts/differences.ts'
+import { DocumentEditor } from '../../parts/document/editor.tsx'
 import { readSchemas } from '../../parts/document/schemas.ts'
+import { Field } from '../../parts/field.tsx'
 import {
   infoOf,
   isBeginChangeable,
@@ -24,11 +27,10 @@ import { Tabs, tabOf } from '../../parts/tabs.tsx'
 import { formatPeriod, precisionOf, type TimePrecision } from '../../parts/time.tsx'
 import { Timeline } from '../../parts/timeline.tsx'
 import { t } from '../../words/words.ts'
-import { Compare } from './compare.tsx'
 import { type Collection, readRevisions } from './data.ts'
 import { DateDialog, type DatedAction } from './date-dialog.tsx'
 import { EditRevision } from './edit.tsx'
-import { Terms } from './terms.tsx'
+import { HIDDEN, plotOf, schemaOf } from './editing.tsx'
 import { UsedBy } from './used-by.tsx'
 
 interface EntityProps {
@@ -123,11 +125,7 @@ function Revisions({ collection, revisions, onChanged }: RevisionsProps) {
             label={t('catalogue.views')}
             tabs={TABS.map((each) => ({ name: each, title: t(`catalogue.tab.${each}`) }))}
           />
-          {tab === 'terms' && (
-            <Schemas>
-              {(schemas) => <Terms collection={collection} schemas={schemas} revision={shown} />}
-            </Schemas>
-          )}
+          {tab === 'terms' && <Terms collection={collection} revision={shown} />}
           {tab === 'difference' && <Compare revisions={revisions} shown={shown} />}
           {tab === 'used' && <UsedBy collection={collection} revision={shown} />}
           {tab === 'audit' && <Audit collection={name} value={textIn(shown, collection.key)} />}
@@ -205,6 +203,27 @@ function Schemas(props: {
   )
 }
 
+interface TermsProps {
+  readonly collection: Collection
+  readonly revision: Revision
+}
+
+function Terms({ collection, revision }: TermsProps) {
+  return (
+    <Schemas>
+      {(schemas) => (
+        <DocumentEditor
+          schemas={schemas}
+          schema={schemaOf(schemas, collection)}
+          document={revision}
+          hidden={HIDDEN}
+          besideTiers={plotOf(revision, null)}
+        />
+      )}
+    </Schemas>
+  )
+}
+
 function Audit({ collection, value }: { readonly collection: string; readonly value: string }) {
   const after = pageKey()
   const reading = useRead(`audit ${after}`, (signal) => {
@@ -215,4 +234,40 @@ function Audit({ collection, value }: { readonly collection: string; readonly va
     )
   })
   return <AuditEntries reading={reading} />
+}
+
+interface CompareProps {
+  /** Ordered by `from`. */
+  readonly revisions: readonly Revision[]
+  readonly shown: Revision
+}
+
+function Compare({ revisions, shown }: CompareProps) {
+  const before = revisions[revisions.indexOf(shown) - 1]
+  const others = revisions.filter((each) => each !== shown)
+  const wanted = location.value.query['with']
+  const other = others.find(({ _id }) => _id.$id === wanted) ?? before ?? others[0]
+  if (other === undefined) return <p class="state">{t('catalogue.onlyOne')}</p>
+  const [first, second] =
+    revisions.indexOf(other) < revisions.indexOf(shown) ? [other, shown] : [shown, other]
+  const changes = revisionDifferences(first, second)
+  const precision = precisionOf(revisions)
+  const periodOf = (revision: Revision) => formatPeriod(revision, precision)
+  const caption = t('catalogue.between', { before: periodOf(first), after: periodOf(second) })
+  return (
+    <>
+      <Field
+        label={t('catalogue.compareWith')}
+        value={other._id.$id}
+        onValue={(id) => setQuery({ with: id })}
+        choices={others.map((each) => ({ value: each._id.$id, label: periodOf(each) }))}
+      />
+      <p>{caption}</p>
+      {changes.length === 0 ? (
+        <p class="state">{t('catalogue.same')}</p>
+      ) : (
+        <Changes caption={caption} changes={changes} />
+      )}
+    </>
+  )
 }

@@ -3,6 +3,7 @@ import { useEffect } from 'preact/hooks'
 import { useRead } from '../../api/read.ts'
 import { useEscape, useShortcuts } from '../../frame/keys.ts'
 import { location, setQuery } from '../../frame/routes.ts'
+import { ActionButton } from '../../parts/action-button.tsx'
 import { textIn } from '../../parts/differences.ts'
 import { moneyHeader, withCurrency } from '../../parts/numbers.ts'
 import { isoOf } from '../../parts/paging.ts'
@@ -12,7 +13,6 @@ import { Time, timeHeader } from '../../parts/time.tsx'
 import { t } from '../../words/words.ts'
 import { type Line, readLines } from './data.ts'
 import { priceOf, unitsOf, whatOf } from './line-view.ts'
-import { LinesCsv } from './lines-csv.tsx'
 import { Why } from './why.tsx'
 
 export function Lines({ sid }: { readonly sid: number }) {
@@ -109,4 +109,42 @@ function LineTable({ rows, chosen }: TableProps) {
 
 function LineTime({ line }: { readonly line: Line }) {
   return <Time value={isoOf(line.urt)} precision="second" />
+}
+
+const CSV_COLUMNS = [
+  'urt',
+  'type',
+  'usaget',
+  'arate_key',
+  'usagev',
+  'aprice',
+  'final_charge',
+  'plan',
+  'billrun',
+  'session_id',
+  'stamp',
+] as const
+
+function reportOf(sid: number): string {
+  return JSON.stringify({
+    entity: 'usage',
+    type: 0,
+    columns: CSV_COLUMNS.map((name) => ({ key: name, field_name: name, label: name })),
+    conditions: [{ field: 'sid', op: 'eq', value: sid }],
+    sorts: [{ field: 'urt', op: -1 }],
+  })
+}
+
+/** Sent while the lines are read: the API makes it, as a report. */
+function LinesCsv({ sid }: { readonly sid: number }) {
+  return (
+    <form method="post" action="api/report">
+      <input type="hidden" name="action" value="exportCSVReport" />
+      <input type="hidden" name="report" value={reportOf(sid)} />
+      <input type="hidden" name="file_name" value={`lines_${sid}`} />
+      <ActionButton action="api/report" isBrief>
+        {t('lines.csv')}
+      </ActionButton>
+    </form>
+  )
 }

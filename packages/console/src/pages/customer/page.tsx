@@ -2,14 +2,19 @@
 import './customer.css'
 import { useRead } from '../../api/read.ts'
 import type { PageProps } from '../../frame/routes.ts'
+import { AuditEntries } from '../../parts/audit-entries.tsx'
 import { ReadView } from '../../parts/state.tsx'
+import { pageKey } from '../../parts/table.tsx'
+import { Tabs, tabOf } from '../../parts/tabs.tsx'
 import { CUSTOMER } from '../../words/en/customer.ts'
 import { addWords, t } from '../../words/words.ts'
 import { BalancesAndSessions } from './balances-and-sessions.tsx'
-import { type Customer, readCustomer } from './data.ts'
+import { Bills } from './bills.tsx'
+import { type Customer, readAudit, readCustomer } from './data.ts'
 import { Header } from './header.tsx'
 import { History } from './history.tsx'
-import { Records } from './records.tsx'
+import { Lines } from './lines.tsx'
+import { Subscribers } from './subscribers.tsx'
 
 addWords(CUSTOMER)
 
@@ -63,4 +68,38 @@ function CustomerView({ customer, onChanged }: CustomerViewProps) {
       <Records customer={customer} />
     </>
   )
+}
+
+const OF_SUBSCRIBER = ['lines', 'bills', 'audit'] as const
+const OF_ACCOUNT = ['subscribers', 'bills', 'audit'] as const
+
+function Records({ customer }: { readonly customer: Customer }) {
+  const { aid, sid } = customer
+  const names = sid === null ? OF_ACCOUNT : OF_SUBSCRIBER
+  const tab = tabOf<(typeof names)[number]>(names)
+  return (
+    <section aria-labelledby="records">
+      <h2 id="records" class="hidden">
+        {t('records.title')}
+      </h2>
+      <Tabs
+        label={t('records.title')}
+        tabs={names.map((name) => ({ name, title: t(`records.${name}`) }))}
+        own={['after', 'line']}
+      />
+      {tab === 'lines' && sid !== null && <Lines sid={sid} />}
+      {tab === 'subscribers' && <Subscribers aid={aid} />}
+      {tab === 'bills' && <Bills aid={aid} />}
+      {tab === 'audit' && <Audit customer={customer} />}
+    </section>
+  )
+}
+
+function Audit({ customer }: { readonly customer: Customer }) {
+  const after = pageKey()
+  const { kind, aid, sid } = customer
+  const reading = useRead(`audit ${kind} ${aid} ${sid} ${after}`, (signal) =>
+    readAudit(customer, after, signal),
+  )
+  return <AuditEntries reading={reading} />
 }

@@ -4,7 +4,10 @@ import { Refusal } from '../../api/errors.ts'
 import { type Reading, useRead } from '../../api/read.ts'
 import { ActionButton } from '../../parts/action-button.tsx'
 import { Confirm } from '../../parts/confirm.tsx'
+import { Dialog } from '../../parts/dialog.tsx'
 import { leafText } from '../../parts/differences.ts'
+import { Field } from '../../parts/field.tsx'
+import { Form, useForm } from '../../parts/form.tsx'
 import { announce } from '../../parts/live-region.tsx'
 import { missingText } from '../../parts/rights.ts'
 import { ReadView, Refused } from '../../parts/state.tsx'
@@ -18,9 +21,9 @@ import {
   removeSample,
   type SampleResult,
   type SamplesReport,
+  saveSample,
   type Typed,
 } from './data.ts'
-import { SaveDialog } from './save-sample.tsx'
 
 interface SamplesProps {
   readonly type: FileType
@@ -206,5 +209,36 @@ function Differences({ name, differences }: SampleResult) {
       rows={differences}
       keyOf={({ field }) => field}
     />
+  )
+}
+
+interface SaveDialogProps {
+  readonly typed: Typed
+  readonly expect: unknown
+  readonly names: readonly string[]
+  readonly onClose: () => void
+  readonly onSaved: () => void
+}
+
+function SaveDialog({ typed, expect, names, onClose, onSaved }: SaveDialogProps) {
+  const form = useForm({ name: '' }, async ({ name }) => {
+    await saveSample(name.trim(), typed, expect)
+    onSaved()
+  })
+  const { name } = form.values.value
+  const isTaken = names.includes(name.trim())
+  return (
+    <Dialog title={t('samples.saveTitle', { type: typed.type })} onClose={onClose}>
+      <Form form={form} save={t(isTaken ? 'samples.replace' : 'samples.saveNow')}>
+        <p>{t('samples.saveEffect')}</p>
+        <Field
+          label={t('samples.name')}
+          value={name}
+          onValue={(value) => form.set('name', value)}
+          input={{ required: true, maxLength: 100, autocomplete: 'off', autofocus: true }}
+          hint={isTaken ? t('samples.taken') : t('samples.personal')}
+        />
+      </Form>
+    </Dialog>
   )
 }

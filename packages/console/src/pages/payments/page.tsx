@@ -6,10 +6,12 @@ import type { Fields } from '../../api/records.ts'
 import { useShortcuts } from '../../frame/keys.ts'
 import { link, location } from '../../frame/routes.ts'
 import { ActionButton } from '../../parts/action-button.tsx'
+import { Confirm } from '../../parts/confirm.tsx'
 import { textIn } from '../../parts/differences.ts'
+import { Field } from '../../parts/field.tsx'
 import { FilterForm, NUMBER_INPUT } from '../../parts/filter.tsx'
 import { announce } from '../../parts/live-region.tsx'
-import { moneyHeader } from '../../parts/numbers.ts'
+import { moneyHeader, withCurrency } from '../../parts/numbers.ts'
 import { isoOf } from '../../parts/paging.ts'
 import { keptPending } from '../../parts/pending.ts'
 import { missingText } from '../../parts/rights.ts'
@@ -20,9 +22,10 @@ import { Tabs, tabOf } from '../../parts/tabs.tsx'
 import { Time, timeHeader } from '../../parts/time.tsx'
 import { PAYMENTS } from '../../words/en/payments.ts'
 import { addWords, isKey, t } from '../../words/words.ts'
-import { Correct } from './correct.tsx'
 import {
   CORRECTIONS,
+  type Correction,
+  correct,
   moneyIn,
   NO_PAYMENT,
   type Payment,
@@ -202,3 +205,37 @@ const chargeColumns = (): Column<Fields>[] => [
     isNumber: true,
   },
 ]
+
+interface CorrectProps {
+  readonly payment: Fields
+  readonly onDone: () => void
+  readonly onClose: () => void
+}
+
+function Correct({ payment, onDone, onClose }: CorrectProps) {
+  const offered = CORRECTIONS[stateOf(payment)] ?? []
+  const [how, setHow] = useState<Correction>(offered[0] ?? 'cancel')
+  const values = { amount: withCurrency(moneyIn(payment, 'amount')), aid: textIn(payment, 'aid') }
+  return (
+    <Confirm
+      title={t('correct.title', { txid: textIn(payment, 'txid') })}
+      about={t('correct.about', values)}
+      act={t('correct.do')}
+      action={how === 'cancel' ? 'api/pay' : 'api/adjustpayments'}
+      hasReason
+      onAct={async (reason, key) => {
+        await correct(how, payment, reason, key)
+        onDone()
+      }}
+      onClose={onClose}
+    >
+      <Field
+        label={t('correct.how')}
+        value={how}
+        onValue={(value) => setHow(value as Correction)}
+        choices={offered.map((value) => ({ value, label: t(`correct.${value}`) }))}
+        hint={t(`correct.${how}About`)}
+      />
+    </Confirm>
+  )
+}

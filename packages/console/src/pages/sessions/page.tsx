@@ -1,17 +1,19 @@
 /** Sessions and peers: who holds reservations, and which network elements are connected. */
 import './sessions.css'
-import { useEffect, useState } from 'preact/hooks'
+import { useEffect, useMemo, useState } from 'preact/hooks'
+import { followLive } from '../../api/live.ts'
 import { useRead } from '../../api/read.ts'
-import { keyOf, type OpenSession } from '../../api/sessions.ts'
+import { keyOf, type OpenSession, readOpenSessions, type SessionPage } from '../../api/sessions.ts'
 import { linkHere, location } from '../../frame/routes.ts'
 import { FilterForm, NUMBER_INPUT } from '../../parts/filter.tsx'
+import { Connections, Refusals } from '../../parts/peers.tsx'
 import { ReleaseDialog } from '../../parts/release.tsx'
-import { Age, ReadView } from '../../parts/state.tsx'
+import { Age, ReadView, Refused, Skeleton } from '../../parts/state.tsx'
 import { t } from '../../words/words.ts'
-import { FILTERS, readSessions } from './data.ts'
 import { SessionList } from './list.tsx'
-import { Peers } from './peers.tsx'
 
+/** Fields of the filter: each is a parameter of `/api/sessions`. */
+const FILTERS = ['sid', 'aid', 'usaget', 'origin', 'open_for'] as const
 const NUMBERS: ReadonlySet<string> = new Set(['sid', 'aid', 'open_for'])
 
 export default function Page() {
@@ -81,4 +83,37 @@ export default function Page() {
 function emptyText(isFiltered: boolean, hasMore: boolean) {
   if (hasMore) return 'sessionlist.noneHere'
   return isFiltered ? 'sessionlist.noneFound' : 'sessionlist.none'
+}
+
+type Query = Readonly<Record<string, string>>
+
+function readSessions(query: Query, signal: AbortSignal): Promise<SessionPage> {
+  const named = [...FILTERS, 'after'].flatMap((name) => {
+    const value = query[name]
+    return value === undefined || value === '' ? [] : [[name, value] as const]
+  })
+  return readOpenSessions(Object.fromEntries(named), signal)
+}
+
+function Peers() {
+  const follower = useMemo(followLive, [])
+  useEffect(() => follower.stop, [follower])
+  const { sample, refusal } = follower.state.value
+  const isRefused = refusal !== null && refusal.kind !== 'offline'
+  if (isRefused && sample === null) return <Refused refusal={refusal} />
+  return (
+    <>
+      {isRefused && <Refused refusal={refusal} />}
+      <div class="sides">
+        <section aria-labelledby="connections">
+          <h2 id="connections">{t('peers.connections')}</h2>
+          {sample === null ? <Skeleton rows={3} /> : <Connections sample={sample} />}
+        </section>
+        <section aria-labelledby="refusals">
+          <h2 id="refusals">{t('peers.refusals')}</h2>
+          {sample === null ? <Skeleton rows={3} /> : <Refusals sample={sample} />}
+        </section>
+      </div>
+    </>
+  )
 }
