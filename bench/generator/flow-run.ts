@@ -12,6 +12,7 @@ const ANSWER_WAIT_MS = 3_000
 const SEED = 20_261_121
 
 export class FlowRun {
+  readonly #nowMs: () => number
   readonly #flow: Flow
   readonly #ring: SessionRing
   readonly #link: Link
@@ -34,7 +35,9 @@ export class FlowRun {
   #underWay = 0
   #finish: (() => void) | null = null
 
-  constructor(flow: Flow, ring: SessionRing, link: Link) {
+  /** `nowMs`: a monotonic clock. */
+  constructor(flow: Flow, ring: SessionRing, link: Link, nowMs = () => performance.now()) {
+    this.#nowMs = nowMs
     this.#flow = flow
     this.#ring = ring
     this.#link = link
@@ -57,7 +60,7 @@ export class FlowRun {
 
   /** Resolves when all due requests are answered, or the waiting time has elapsed. */
   run(): Promise<void> {
-    this.#startMs = performance.now()
+    this.#startMs = this.#nowMs()
     this.#meter.begin()
     for (let slot = this.#link.slots - 1; slot >= 0; slot -= 1) this.#free.push(slot)
     return new Promise((resolve) => {
@@ -69,7 +72,7 @@ export class FlowRun {
   /** Sends due requests as long as there are slots and sessions. */
   pump(): void {
     if (this.#finish === null) return
-    const nowMs = performance.now() - this.#startMs
+    const nowMs = this.#nowMs() - this.#startMs
     this.#meter.look(nowMs)
     if (this.#schedule === null) this.#refill(nowMs)
     else this.#sendDue(this.#schedule, nowMs)
@@ -79,7 +82,7 @@ export class FlowRun {
   }
 
   answered(slot: number, fate: Fate, answer: number): void {
-    const nowMs = performance.now() - this.#startMs
+    const nowMs = this.#nowMs() - this.#startMs
     const phase = this.#phase[slot] ?? 0
     const dueMs = this.#dueMs[slot] ?? 0
     const sinceMs = dueMs - (this.#begins[phase] ?? 0)
@@ -147,7 +150,7 @@ export class FlowRun {
       this.#unanswered(schedule.duePhase)
       schedule.take()
     }
-    this.#meter.end(performance.now() - this.#startMs)
+    this.#meter.end(this.#nowMs() - this.#startMs)
     const finish = this.#finish
     this.#finish = null
     finish?.()
