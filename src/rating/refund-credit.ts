@@ -81,7 +81,7 @@ function priceOfAll(
   { tariff, others, fundingSources, isPrepaid }: SegmentStart,
   units: number,
 ): number {
-  const used = { used: 0, covered: 0, priced: 0, charged: 0, carried: null }
+  const used = { used: 0, includedMoneyUnits: 0, chargedUnits: 0, charged: 0, carried: null }
   try {
     return priceOf(
       { tariff, others, access: true, fundingSources, isPrepaid, ...used },
@@ -171,16 +171,16 @@ class CreditWork {
     const { segment } = this
     if (bucket.kind === 'units') {
       const units = Math.min(left, bucket.spent)
-      segment.grouped += units
+      segment.includedUnits += units
       this.#giveBack(source, bucket, units, 'units')
       return units
     }
-    const { tariff, covered, coveredMicros } = segment
+    const { tariff, includedMoneyUnits, includedMicros } = segment
     if (isFree(tariff)) return 0
-    const units = affordable(tariff, false, covered, coveredMicros, bucket.spent, left)
-    segment.covered += units
-    segment.coveredMicros = charge(tariff, segment.covered, false)
-    this.#giveBack(source, bucket, segment.coveredMicros - coveredMicros, 'money')
+    const units = affordable(tariff, false, includedMoneyUnits, includedMicros, bucket.spent, left)
+    segment.includedMoneyUnits += units
+    segment.includedMicros = charge(tariff, segment.includedMoneyUnits, false)
+    this.#giveBack(source, bucket, segment.includedMicros - includedMicros, 'money')
     return units
   }
 
@@ -229,7 +229,7 @@ class CreditWork {
 
   #priced(units: number): number {
     const { segment } = this
-    segment.priced = units
+    segment.chargedUnits = units
     segment.charged = priceOf(segment, units, segment.used)
     return segment.charged
   }

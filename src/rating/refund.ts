@@ -292,10 +292,10 @@ function reversed(refunded: Segment, number: number, atMs: number): Segment {
   line.lastMs = atMs
   line.late = false
   line.used = minus(refunded.used)
-  line.grouped = minus(refunded.grouped)
-  line.covered = minus(refunded.covered)
-  line.priced = minus(refunded.priced)
-  line.coveredMicros = minus(refunded.coveredMicros)
+  line.includedUnits = minus(refunded.includedUnits)
+  line.includedMoneyUnits = minus(refunded.includedMoneyUnits)
+  line.chargedUnits = minus(refunded.chargedUnits)
+  line.includedMicros = minus(refunded.includedMicros)
   line.charged = minus(refunded.charged)
   line.debt = minus(refunded.debt)
   line.accountDebt = minus(refunded.accountDebt)
