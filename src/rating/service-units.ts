@@ -23,12 +23,12 @@ export function chooseUnits(
   hasPrice: (service: ServiceRequest) => boolean,
 ): ChosenUnits {
   const own = partRequest(wanted, wanted)
-  const of = (role: ServicePart['role']) =>
+  const partsIn = (role: ServicePart['role']) =>
     (wanted.parts ?? [])
       .filter((part) => part.role === role)
       .map((part) => partRequest(wanted, part))
-  const beside = of('beside')
-  const replacing = replacementOf(session, own, of('preferred'), of('held'), hasPrice)
+  const beside = partsIn('beside')
+  const replacing = replacementOf(session, own, partsIn('preferred'), partsIn('held'), hasPrice)
   const isOwnCharged =
     replacing === null && (beside.length === 0 || isNeeded(session, own, hasPrice))
   const main = replacing ?? (isOwnCharged ? [own] : [])
@@ -40,7 +40,7 @@ export function chooseUnits(
     else if (each.requested > 0) free.push({ usaget: each.usaget, granted: each.requested })
   }
   const isOwnFree = main.every(({ usaget }) =>
-    of('preferred').every((one) => one.usaget !== usaget),
+    partsIn('preferred').every((one) => one.usaget !== usaget),
   )
   if (!isOwnCharged && isOwnFree && own.requested > 0 && charged.length > 0) {
     free.push({ usaget: own.usaget, granted: own.requested })

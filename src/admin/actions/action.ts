@@ -193,7 +193,7 @@ export interface MoneyDeclaration<P extends TObject> extends Declaration<P> {
    * Another operation of the action, with its own parameters; null for the usual one. May refuse
    * the parameters.
    */
-  special?(raw: RawParameters, call: MoneyCall): Promise<ActionAnswer> | null
+  variant?(raw: RawParameters, call: MoneyCall): Promise<ActionAnswer> | null
   /**
    * A file to be sent in place of the answer, which a repetition of the call gets too; null for the
    * answer itself. Must not reject: the money has moved.
@@ -246,7 +246,7 @@ export const REASON = {
 
 /** An action that moves money. */
 export function moneyAction<P extends TObject>(declaration: MoneyDeclaration<P>): Action {
-  const { level, run, special, ...rest } = declaration
+  const { level, run, variant, ...rest } = declaration
   const parameters = Type.Object({ ...rest.parameters.properties, ...REASON })
   return {
     ...rest,
@@ -254,7 +254,7 @@ export function moneyAction<P extends TObject>(declaration: MoneyDeclaration<P>)
     access: rolesOf(level),
     isMoney: true,
     async call(raw, call) {
-      const other = special?.(raw, call) ?? null
+      const other = variant?.(raw, call) ?? null
       if (other !== null) return other
       const cast = castParameters(parameters, raw, castOptions(rest, call))
       return run(cast as Static<P> & { reason?: string }, call)

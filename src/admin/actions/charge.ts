@@ -76,7 +76,7 @@ export const charge = moneyAction({
       },
     },
   },
-  special(raw) {
+  variant(raw) {
     refuseUnknownNames(raw)
     return null
   },

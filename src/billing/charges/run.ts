@@ -123,11 +123,14 @@ interface ChargeGroup {
   readonly replaces: readonly string[]
 }
 
-type Named = Pick<AccountRun, 'aid' | 'run' | 'actor' | 'reason' | 'amount' | 'card' | 'uf'>
+type NewChargeTerms = Pick<
+  AccountRun,
+  'aid' | 'run' | 'actor' | 'reason' | 'amount' | 'card' | 'uf'
+>
 
 function newCharge(
   { sealer }: ChargeDeps,
-  { aid, run, actor, reason, amount, uf, card: given }: Named,
+  { aid, run, actor, reason, amount, uf, card: given }: NewChargeTerms,
   card: ActiveCard,
   group: ChargeGroup,
 ): NewCharge {

@@ -20,13 +20,13 @@ import { type PeriodCharge, type PeriodCharges, periodCharges } from './periods.
 import { termsOf } from './price.ts'
 import { correctedAdjustments, correctedCharges, creditedCharge } from './reconcile.ts'
 import { adjustmentParts, supplyParts } from './supply-parts.ts'
-import { chargesByTiming, wantedCharges } from './target.ts'
+import { chargesByTiming, dueCharges } from './target.ts'
 import { type Holder, holdersOf } from './timeline.ts'
 import {
   chargeKey,
   grantedBy,
-  type WrittenCharge,
-  type WrittenLines,
+  type PriorCharge,
+  type PriorLines,
   WrittenPeriods,
   writtenFor,
 } from './written.ts'
@@ -55,7 +55,7 @@ export function accountCharges(input: AccountCycle, holders: readonly Holder[]):
     ownPart(longer.own, longer.adjust, limits),
     ...(reconciles(input) ? [correctedCycle(input, holders, due, adjust, limits)] : []),
     ...longer.changed.map((change) => correctedPart(input, change, longer.adjust, limits)),
-    ownPart(wantedCharges(input, holders, next, 'ahead'), adjust, limits),
+    ownPart(dueCharges(input, holders, next, 'ahead'), adjust, limits),
     ownPart(longer.ahead, longer.adjust, limits),
   ]
   return {
@@ -87,12 +87,12 @@ function ownPart(
 }
 
 /** Charges that a cycle or period should have, and those that were written for it. */
-interface Change extends WrittenLines {
+interface Change extends PriorLines {
   readonly cycle: CycleSpan
   readonly wanted: readonly ChargeLine[]
   readonly holders: readonly Holder[]
   /** Other grants of the run that wrote them; null if they are not known. */
-  readonly besides: GrantsByKey | null
+  readonly otherGrants: GrantsByKey | null
 }
 
 /** The cycle that was paid ahead. */
@@ -115,14 +115,14 @@ function correctedPart(
   adjust: Adjuster,
   limits: RunLimits,
 ): Part {
-  const { cycle, holders, charges, adjustments, besides } = change
+  const { cycle, holders, charges, adjustments, otherGrants } = change
   const { aid, settings } = input
   const corrections = {
     aid,
     cycle,
     keepsZero: settings.generateZeroRefunds,
     money: moneyFormat(settings.currencyCode),
-    entityOf: (charge: WrittenCharge) => entityOf(input, holders, charge),
+    entityOf: (charge: PriorCharge) => entityOf(input, holders, charge),
   }
   const whole = withWrittenTaxes(input, change.wanted, charges)
   const parts = supplyParts(input, whole, charges)
@@ -135,7 +135,10 @@ function correctedPart(
     const amount = grantedBy(line)
     if (amount.greaterThan(0)) addGrant(granted, grantKey(line.kind, line.name), amount)
   }
-  const adjusted = adjustmentParts(parts, adjust(whole, limits.corrections({ granted, besides })))
+  const adjusted = adjustmentParts(
+    parts,
+    adjust(whole, limits.corrections({ granted, otherGrants })),
+  )
   return {
     charges: correctedCharges(wanted, charges, corrections),
     adjustments: correctedAdjustments(adjusted, adjustments, {
@@ -157,7 +160,7 @@ function correctedPart(
 function entityOf(
   { aid, catalogue }: AccountCycle,
   holders: readonly Holder[],
-  written: WrittenCharge,
+  written: PriorCharge,
 ): Fields {
   const { key, sid, span } = written
   const holder = holders.find((one) => one.sid === sid)
@@ -168,7 +171,7 @@ function entityOf(
 
 function revisionOf(
   { plans, services }: AccountCycle['catalogue'],
-  { kind, name, span }: WrittenCharge,
+  { kind, name, span }: PriorCharge,
 ) {
   return revisionBefore(kind === 'flat' ? plans : services, name, span.endMs - 1)
 }
@@ -201,7 +204,7 @@ function longerCharges(input: AccountCycle): LongerCharges {
     const former = written.of(chargeKey(wanted[0] as ChargeLine), period)
     if (former.charges.length === 0) {
       own.push(...group.filter((one) => isMissed(input, one)).map(({ line }) => line))
-    } else changed.push({ cycle: period, wanted, holders, ...former, besides: null })
+    } else changed.push({ cycle: period, wanted, holders, ...former, otherGrants: null })
   }
   changed.push(...neverHeld(input, holders, charges, written))
   return { own, changed, ahead: charges.ahead, adjust: adjusterOf(input, holders) }
@@ -241,6 +244,6 @@ function neverHeld(
     )
     if (months === 1 || isHeld || period.startMs > cycle.startMs) return []
     const former = written.of(charge.key, period)
-    return [{ cycle: period, wanted: [], holders, ...former, besides: null }]
+    return [{ cycle: period, wanted: [], holders, ...former, otherGrants: null }]
   })
 }

@@ -11,16 +11,16 @@ import type { AdjustmentLine, ChargeLine, CycleSpan, Span } from './lines.ts'
 import {
   adjustmentKey,
   chargeKey,
-  type WrittenAdjustment,
-  type WrittenCharge,
-  type WrittenLine,
+  type PriorAdjustment,
+  type PriorCharge,
+  type PriorLine,
 } from './written.ts'
 
 /** Below it an amount of money is no difference. */
 const SMALLEST = new Exact('0.000001')
 
 /** A line for comparison: what is charged, for when, in which tier, and how much. */
-export type Comparable = Pick<WrittenLine, 'key' | 'span' | 'tier' | 'amount'>
+export type Comparable = Pick<PriorLine, 'key' | 'span' | 'tier' | 'amount'>
 
 /** At least one of the two. */
 export interface LineDifference<Wanted, Written> {
@@ -138,8 +138,8 @@ function pairKey(line: ChargeLine): string {
 /** The written charges that wanted ones are compared with. */
 export function writtenPartners(
   wanted: readonly ChargeLine[],
-  written: readonly WrittenCharge[],
-): Map<ChargeLine, WrittenCharge> {
+  written: readonly PriorCharge[],
+): Map<ChargeLine, PriorCharge> {
   const partners = partnersOf(wanted.map(comparableCharge), written)
   return new Map([...partners].map(([{ line }, charge]) => [line, charge]))
 }
@@ -151,13 +151,13 @@ export interface ChargeCorrections {
   readonly keepsZero: boolean
   readonly money: MoneyFormat
   /** The fields of a written charge's plan or service that its taxes come from. */
-  entityOf(written: WrittenCharge): Readonly<Record<string, unknown>>
+  entityOf(written: PriorCharge): Readonly<Record<string, unknown>>
 }
 
 /** The charges that correct a cycle that was paid ahead. */
 export function correctedCharges(
   wanted: readonly ChargeLine[],
-  written: readonly WrittenCharge[],
+  written: readonly PriorCharge[],
   corrections: ChargeCorrections,
 ): ChargeLine[] {
   const lines = wanted.map(comparableCharge)
@@ -166,9 +166,9 @@ export function correctedCharges(
     // One that was never charged is an ordinary charge, only late.
     if (old === null && own !== null) return missedOf(own.line)
     const { cycle, money } = corrections
-    const { stamp } = old as WrittenCharge
-    const base = own?.line ?? creditedCharge(old as WrittenCharge, corrections)
-    const span = correctedSpan(own?.span ?? null, (old as WrittenCharge).span)
+    const { stamp } = old as PriorCharge
+    const base = own?.line ?? creditedCharge(old as PriorCharge, corrections)
+    const span = correctedSpan(own?.span ?? null, (old as PriorCharge).span)
     return {
       ...base,
       id: `difference/${base.id}`,
@@ -193,7 +193,7 @@ function missedOf(line: ChargeLine): ChargeLine {
 
 /** A charge that the previous run wrote, as a line. */
 export function creditedCharge(
-  written: WrittenCharge,
+  written: PriorCharge,
   { aid, cycle, entityOf }: ChargeCorrections,
 ): ChargeLine {
   const { key, sid, kind, name, serviceId, plan, span, amount, fullPrice, quantity } = written
@@ -238,7 +238,7 @@ export interface AdjustmentCorrections {
 /** The discounts and conditional charges that correct those of a cycle that was paid ahead. */
 export function correctedAdjustments(
   wanted: readonly AdjustmentLine[],
-  written: readonly WrittenAdjustment[],
+  written: readonly PriorAdjustment[],
   { aid, cycle, keepsZero, money, charges }: AdjustmentCorrections,
 ): AdjustmentLine[] {
   const lines = wanted.map((line) => {
@@ -250,9 +250,9 @@ export function correctedAdjustments(
   return differences(lines, written, keepsZero).map((difference) => {
     const { wanted: own, written: old, amount } = difference
     if (old === null && own !== null) return own.line
-    const { stamp, taxes, rounding } = old as WrittenAdjustment
-    const base = own?.line ?? creditedAdjustment(aid, old as WrittenAdjustment, charges, cycle)
-    const span = correctedSpan(own?.span ?? null, (old as WrittenAdjustment).span)
+    const { stamp, taxes, rounding } = old as PriorAdjustment
+    const base = own?.line ?? creditedAdjustment(aid, old as PriorAdjustment, charges, cycle)
+    const span = correctedSpan(own?.span ?? null, (old as PriorAdjustment).span)
     return {
       ...base,
       id: `difference/${base.id}`,
@@ -269,7 +269,7 @@ export function correctedAdjustments(
 
 function creditedAdjustment(
   aid: number,
-  { key, sid, kind, name, description, type, eligible, span, amount }: WrittenAdjustment,
+  { key, sid, kind, name, description, type, eligible, span, amount }: PriorAdjustment,
   charges: ReadonlyMap<string, ChargeLine>,
   cycle: CycleSpan,
 ): AdjustmentLine {

@@ -7,7 +7,7 @@ import { dateText, dayOf } from './days.ts'
 import type { AccountCycle } from './input.ts'
 import { type AdjustmentLine, type ChargeLine, LINE_DIGITS, type Span } from './lines.ts'
 import { sameRates, taxationAt, taxesInForce } from './tax.ts'
-import { chargeKey, type WrittenCharge } from './written.ts'
+import { chargeKey, type PriorCharge } from './written.ts'
 
 type Input = Pick<AccountCycle, 'catalogue' | 'cycle'>
 
@@ -18,7 +18,7 @@ export type SupplyParts = ReadonlyMap<string, readonly ChargeLine[]>
 export function supplyParts(
   input: Input,
   wanted: readonly ChargeLine[],
-  written: readonly WrittenCharge[],
+  written: readonly PriorCharge[],
 ): SupplyParts {
   const all = wanted.map((line) => [line.id, partsOf(input, line, written)] as const)
   return new Map(all.filter(([, parts]) => parts.some(({ taxes }) => taxes !== undefined)))
@@ -27,7 +27,7 @@ export function supplyParts(
 function partsOf(
   input: Input,
   line: ChargeLine,
-  written: readonly WrittenCharge[],
+  written: readonly PriorCharge[],
 ): readonly ChargeLine[] {
   const { taxes } = line
   if (taxes === undefined || line.isApart !== undefined) return []
@@ -70,17 +70,17 @@ function partOf(line: ChargeLine, span: Span, amount: Exact): ChargeLine {
 interface Piece {
   readonly span: Span
   /** The written charge of these days; null of further days. */
-  readonly charge: WrittenCharge | null
+  readonly charge: PriorCharge | null
 }
 
-function piecesOf({ span, ...line }: ChargeLine, written: readonly WrittenCharge[]): Piece[] {
+function piecesOf({ span, ...line }: ChargeLine, written: readonly PriorCharge[]): Piece[] {
   const key = chargeKey(line)
   const charges = written
     .filter((one) => one.key === key && one.span.endMs > span.startMs)
     .sort((one, other) => one.span.startMs - other.span.startMs)
   const pieces: Piece[] = []
   let startMs = span.startMs
-  const add = (toMs: number, charge: WrittenCharge | null) => {
+  const add = (toMs: number, charge: PriorCharge | null) => {
     const endMs = Math.min(toMs, span.endMs)
     if (endMs <= startMs) return
     pieces.push({ span: { startMs, endMs }, charge })

@@ -10,7 +10,7 @@ import type { AccountCycle } from './input.ts'
 import type { AdjustmentLine, ChargeLine } from './lines.ts'
 import { writtenPartners } from './reconcile.ts'
 import { sameRates, taxationAt, taxesInForce } from './tax.ts'
-import { chargeKey, type WrittenCharge } from './written.ts'
+import { chargeKey, type PriorCharge } from './written.ts'
 
 /** A charge with other taxes than those at the end of its supply; amounts are decimal text. */
 export interface TaxChange {
@@ -31,7 +31,7 @@ type Input = Pick<AccountCycle, 'catalogue' | 'cycle' | 'settings'>
 export function withWrittenTaxes(
   input: Input,
   wanted: readonly ChargeLine[],
-  written: readonly WrittenCharge[],
+  written: readonly PriorCharge[],
 ): ChargeLine[] {
   const partners = writtenPartners(wanted, written)
   return wanted.map((line) => {
@@ -49,8 +49,8 @@ export function withWrittenTaxes(
 /** Days that were charged keep their taxes, also if they are another part now. */
 function overlapping(
   { span, ...line }: ChargeLine,
-  written: readonly WrittenCharge[],
-): WrittenCharge | undefined {
+  written: readonly PriorCharge[],
+): PriorCharge | undefined {
   const key = chargeKey(line)
   return written.find(
     (one) => one.key === key && one.span.startMs < span.endMs && one.span.endMs > span.startMs,

@@ -21,14 +21,14 @@ const TRAITS: Readonly<Record<string, Partial<Traits>>> = {
   autorenew: { answersNull: onCreate },
 }
 
-type Named = Pick<CollectionDefinition, 'name'>
+type NamedCollection = Pick<CollectionDefinition, 'name'>
 
-export function answersNull({ name }: Named, action: ActionName): boolean {
+export function answersNull({ name }: NamedCollection, action: ActionName): boolean {
   return TRAITS[name]?.answersNull?.(action) === true
 }
 
 export function hasTrait(
-  { name }: Named,
+  { name }: NamedCollection,
   trait: 'hasPriceLines' | 'isLinked' | 'isIdentified',
 ): boolean {
   return TRAITS[name]?.[trait] === true

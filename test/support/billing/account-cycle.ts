@@ -9,7 +9,7 @@ import type {
   StoredRevision,
 } from '../../../src/billing/cycle/input.ts'
 import type { ChargeLine } from '../../../src/billing/cycle/lines.ts'
-import { wantedCharges } from '../../../src/billing/cycle/target.ts'
+import { dueCharges } from '../../../src/billing/cycle/target.ts'
 import { holdersOf } from '../../../src/billing/cycle/timeline.ts'
 import { type BillingCalendar, cycleSpan, keyAfter } from '../../../src/billing/cycle-key.ts'
 import { FOREVER_MS, parseInstant } from '../../../src/domain/time.ts'
@@ -171,7 +171,7 @@ export function wanted(given: Given, timing: Timing = 'arrears'): ChargeLine[] {
     accountCycle(given)
   const holders = holdersOf({ account, subscribers }, calendar.zone)
   const target = { aid, calendar, catalogue, settings }
-  return wantedCharges(target, holders, timing === 'ahead' ? next : cycle, timing)
+  return dueCharges(target, holders, timing === 'ahead' ? next : cycle, timing)
 }
 
 /** The charges of a run, with the longer periods and what it charges ahead. */
