@@ -40,13 +40,13 @@ export interface Credited {
 /** `microsMax`: the remaining limit of the request. Returns a reason if it is denied. */
 export function creditRefund(
   owners: CounterOwners,
-  wanted: ServiceRequest,
+  serviceRequest: ServiceRequest,
   usage: Omit<Usage, 'service'>,
   context: ChargeContext,
   profile: SubscriberProfile,
   microsMax: number,
 ): Credited | Reason {
-  const { requested: units, usaget } = wanted
+  const { requested: units, usaget } = serviceRequest
   const { refundMicrosMax, refundUnitsMax } = context.settings
   const isMoney = usaget === MONEY_USAGE
   if (units <= 0) return 'nothingToRefund'
@@ -54,7 +54,7 @@ export function creditRefund(
   if (isTooMany || refundMicrosMax === 0) return 'refundLimit'
   // A barred subscriber may not use services, but is still refunded.
   const served = { ...profile, barred: false }
-  const rated = rateService(context, served, { ...usage, service: wanted })
+  const rated = rateService(context, served, { ...usage, service: serviceRequest })
   const terms = isMoney ? moneyTerms(rated, usage, context, served) : rated
   if (typeof terms === 'string') return terms
   const micros = priceOfAll(terms.start, units)
@@ -62,11 +62,11 @@ export function creditRefund(
   const opened = openFundingSources(owners, terms, served)
   const { atMs } = usage
   const begunMs = begunBy(atMs, context)
-  const wantedAt = { usaget, used: 0, requested: units, atMs, begunMs }
-  const request = { ...wantedAt, end: 'none', exact: true } as const
+  const usageAt = { usaget, used: 0, requested: units, atMs, begunMs }
+  const request = { ...usageAt, end: 'none', exact: true } as const
   const { catalogue } = context
   const { nextOrder } = buildProgram(catalogue, opened.owners, null, opened.start, request)
-  const work = new CreditWork(opened.owners, opened.start, wanted, atMs)
+  const work = new CreditWork(opened.owners, opened.start, serviceRequest, atMs)
   try {
     if (!work.run(units, nextOrder)) return micros > 0 ? 'noCredit' : 'nothingToRefund'
   } catch (error) {
@@ -139,13 +139,18 @@ class CreditWork {
   owners: CounterOwners
   readonly segment: Segment
 
-  constructor(owners: CounterOwners, start: SegmentStart, wanted: ServiceRequest, atMs: number) {
+  constructor(
+    owners: CounterOwners,
+    start: SegmentStart,
+    serviceRequest: ServiceRequest,
+    atMs: number,
+  ) {
     const { subscriber, account } = owners
     this.owners = {
       subscriber: copyOwner(subscriber),
       account: account === null ? null : copyOwner(account),
     }
-    const { ratingGroup, usaget, calledNumber } = wanted
+    const { ratingGroup, usaget, calledNumber } = serviceRequest
     const service = emptyService(ratingGroup, usaget, calledNumber)
     this.segment = startedService(service, start, atMs).segment as Segment
   }

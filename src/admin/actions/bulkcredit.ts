@@ -175,13 +175,13 @@ async function query(raw: RawParameters, call: MoneyCall): Promise<ActionAnswer>
   const answer = { desc: STATES[found.state], operation: 'query', stamp: found.id }
   const counted = { ...answer, count: stamps.length }
   if (String(details) === '0') return counted
-  const wanted = stamps.slice(page * size, (page + 1) * size)
+  const pageStamps = stamps.slice(page * size, (page + 1) * size)
   const lines = await catalog.read('read the lines of credits', (limits) =>
-    catalog.lines.find({ stamp: { $in: wanted } }, limits).toArray(),
+    catalog.lines.find({ stamp: { $in: pageStamps } }, limits).toArray(),
   )
   const byStamp = new Map(lines.map((line) => [line.stamp, line]))
   const shape = { timeZone: config.rating.timeZone, dateFields: ['urt', 'process_time'] }
-  const shown = wanted.flatMap((each) => byStamp.get(each) ?? [])
+  const shown = pageStamps.flatMap((each) => byStamp.get(each) ?? [])
   return { ...counted, details: shown.map((line) => readView({ ...line }, shape)) }
 }
 

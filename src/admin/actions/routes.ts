@@ -155,7 +155,7 @@ async function answerCall(
   reply.header('cache-control', 'no-store')
   const { actions: _actions, admit: _admit, permits: mayCall, ...stores } = deps
   const baseUrl = `${request.protocol}://${request.host}`
-  const permits: Permits = (wanted) => mayCall(caller, wanted)
+  const permits: Permits = (needed) => mayCall(caller, needed)
   const callContext = {
     actor,
     nowMs: deps.clock.nowMs(),

@@ -17,21 +17,21 @@ export type SupplyParts = ReadonlyMap<string, readonly ChargeLine[]>
 /** `wanted`: with the taxes of the written charges. */
 export function supplyParts(
   input: Input,
-  wanted: readonly ChargeLine[],
-  written: readonly PriorCharge[],
+  due: readonly ChargeLine[],
+  prior: readonly PriorCharge[],
 ): SupplyParts {
-  const all = wanted.map((line) => [line.id, partsOf(input, line, written)] as const)
+  const all = due.map((line) => [line.id, partsOf(input, line, prior)] as const)
   return new Map(all.filter(([, parts]) => parts.some(({ taxes }) => taxes !== undefined)))
 }
 
 function partsOf(
   input: Input,
   line: ChargeLine,
-  written: readonly PriorCharge[],
+  prior: readonly PriorCharge[],
 ): readonly ChargeLine[] {
   const { taxes } = line
   if (taxes === undefined || line.isApart !== undefined) return []
-  const pieces = piecesOf(line, written)
+  const pieces = piecesOf(line, prior)
   const parts = amountsOf(line, pieces).map((amount, index) => {
     const { span, charge } = pieces[index] as Piece
     if (charge === null) return extensionOf(input, line, span, amount)
@@ -73,9 +73,9 @@ interface Piece {
   readonly charge: PriorCharge | null
 }
 
-function piecesOf({ span, ...line }: ChargeLine, written: readonly PriorCharge[]): Piece[] {
+function piecesOf({ span, ...line }: ChargeLine, prior: readonly PriorCharge[]): Piece[] {
   const key = chargeKey(line)
-  const charges = written
+  const charges = prior
     .filter((one) => one.key === key && one.span.endMs > span.startMs)
     .sort((one, other) => one.span.startMs - other.span.startMs)
   const pieces: Piece[] = []

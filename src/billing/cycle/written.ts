@@ -22,7 +22,7 @@ import { instanceId } from './timeline.ts'
 
 /** A line of the previous run that was paid ahead. */
 export interface PriorLine {
-  /** Identity of the charged instance, as of a wanted line. */
+  /** Identity of the charged instance, as of a due line. */
   readonly key: string
   readonly stamp: string
   readonly sid: number
@@ -84,7 +84,7 @@ export function adjustmentKey(
 }
 
 /** The lines of the previous run that were paid ahead for the cycle. Throws `FieldError`. */
-export function writtenFor(lines: readonly Fields[], cycle: CycleSpan): PriorCycle {
+export function priorLinesFor(lines: readonly Fields[], cycle: CycleSpan): PriorCycle {
   const charges = lines.flatMap((line, index) => {
     const { type } = line
     if (!isCharge(type) || line['is_upfront'] !== true || isCorrection(line)) return []
@@ -237,7 +237,7 @@ interface PeriodLine<Line> {
 }
 
 /** Lines that earlier runs wrote for periods that are longer than a cycle. */
-export class WrittenPeriods {
+export class PriorPeriods {
   readonly #charges: readonly PeriodLine<PriorCharge>[]
   readonly #adjustments: readonly PeriodLine<PriorAdjustment>[]
 

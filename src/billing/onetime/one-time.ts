@@ -26,7 +26,7 @@ import { enqueueMail } from '../run/invoice-mail.ts'
 import { readSeller } from '../run/run-data.ts'
 import { invoicePartsOf } from '../run/stored-invoice.ts'
 import { currentBalances } from '../statements/balances.ts'
-import { adjustmentsOf, type WantedAdjustment } from './credit-notes.ts'
+import { adjustmentsOf, type RequestedAdjustment } from './credit-notes.ts'
 
 export interface OneTimeOrder {
   readonly aid: number
@@ -43,7 +43,7 @@ export interface OneTimeOrder {
   readonly isBilled: boolean
   /** Whether the bill is charged at once: it may be collected from now on. */
   readonly isCharged: boolean
-  readonly adjusts: readonly WantedAdjustment[]
+  readonly adjusts: readonly RequestedAdjustment[]
   readonly fields: Fields
   readonly sendsEmail: boolean
   readonly reason: string | null

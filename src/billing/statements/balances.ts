@@ -251,9 +251,9 @@ function meets(account: Fields, filter: Readonly<Record<string, unknown>>): bool
     Object.entries(condition).every(([path, operators]) => {
       let value: unknown = account
       for (const step of path.split('.')) value = isObject(value) ? value[step] : undefined
-      return Object.entries(operators).every(([operator, wanted]) => {
-        const list = Array.isArray(wanted) ? wanted : [wanted]
-        if (operator === '$exists') return (value !== undefined) === wanted
+      return Object.entries(operators).every(([operator, expected]) => {
+        const list = Array.isArray(expected) ? expected : [expected]
+        if (operator === '$exists') return (value !== undefined) === expected
         const isIn = [value].flat().some((each) => list.includes(each))
         return operator === '$eq' || operator === '$in' ? isIn : !isIn
       })

@@ -42,8 +42,8 @@ export async function askDetails<Revision extends CustomerRevision>(
   const query = questions.map((question, index) => queryOf(question, `${prefix}-${index}`))
   const request: DetailsRequest = { query }
   const revisions = questions.reduce((sum, { limit }) => sum + limit, 0)
-  const wanted = Math.max(BYTES_MIN, revisions * BYTES_PER_REVISION_MAX)
-  const bytesMax = Math.min(wanted, BYTES_MAX)
+  const bytes = Math.max(BYTES_MIN, revisions * BYTES_PER_REVISION_MAX)
+  const bytesMax = Math.min(bytes, BYTES_MAX)
   const answer = await http.post(settings, { json: request }, bytesMax)
   const byId = grouped(answer, query)
   return questions.map((question, index) => {

@@ -100,8 +100,8 @@ function connectionOn(client: Client, use: Use): LdapConnection {
     },
     async search(baseDn, { scope, filter, attributes, entriesMax }) {
       check()
-      const wanted = { scope, filter, attributes: [...attributes], sizeLimit: entriesMax }
-      const { searchEntries } = await client.search(baseDn, wanted)
+      const options = { scope, filter, attributes: [...attributes], sizeLimit: entriesMax }
+      const { searchEntries } = await client.search(baseDn, options)
       return searchEntries.map(({ dn, ...rest }) => ({ dn, values: valuesOf(rest) }))
     },
   }

@@ -174,9 +174,9 @@ async function recordedWhere(catalog: Catalog, filter: object): Promise<SessionL
 
 /** Subscribers with all accounts of their revision history. */
 async function subscribersWhere(catalog: Catalog, filter: object): Promise<SessionLocation[]> {
-  const wanted = { ...filter, type: 'subscriber' as const }
+  const query = { ...filter, type: 'subscriber' as const }
   const found = await catalog.run('find owners of balances', () =>
-    catalog.subscribers.find(wanted, { projection: { _id: 0, aid: 1, sid: 1 } }).toArray(),
+    catalog.subscribers.find(query, { projection: { _id: 0, aid: 1, sid: 1 } }).toArray(),
   )
   return (found as { aid?: unknown; sid?: unknown }[]).flatMap(({ aid, sid }) =>
     Number.isSafeInteger(aid) && Number.isSafeInteger(sid)
@@ -194,7 +194,7 @@ async function findByProjection(
 ): Promise<FoundBalances> {
   const { catalog } = stores
   // MongoDB's regular expressions may take unbounded time; the matcher's are bounded.
-  const wanted = JSON.stringify(filter).includes('"$regex"') ? {} : filter
+  const query = JSON.stringify(filter).includes('"$regex"') ? {} : filter
   const order = { ...sort, ...withoutKeys(TIES, sort) }
   const found: FoundBalances = { balances: [], hasMore: false }
   let toSkip = skip
@@ -215,7 +215,7 @@ async function findByProjection(
     const options = { ...limits, sort: order, limit: ROWS_MAX, batchSize: ROWS_AT_ONCE }
     let scanned = 0
     let rows: BalanceRow[] = []
-    for await (const row of catalog.balances.find(wanted, { ...options, allowDiskUse: true })) {
+    for await (const row of catalog.balances.find(query, { ...options, allowDiskUse: true })) {
       scanned += 1
       rows.push(row)
       if (rows.length < ROWS_AT_ONCE) continue

@@ -71,15 +71,15 @@ it('has a level for each action', () => {
 
 it.each(ROLES)('is enforced for %s', async (role) => {
   const found: Record<string, string> = {}
-  const wanted: Record<string, string> = {}
+  const expected: Record<string, string> = {}
   for (const [name, level] of Object.entries(LEVELS)) {
     const { code } = await api.ask(name, {}, { role })
     found[name] = code === LOGGED_OUT ? 'nobody' : code === LACKING ? 'refused' : 'in'
     const roles = role.split(',')
     const isIn = roles.includes('admin') || level.split(',').some((each) => roles.includes(each))
-    wanted[name] = role === '-' ? 'nobody' : isIn ? 'in' : 'refused'
+    expected[name] = role === '-' ? 'nobody' : isIn ? 'in' : 'refused'
   }
-  expect(found).toEqual(wanted)
+  expect(found).toEqual(expected)
 })
 
 describe('a call that the entity API executes', () => {

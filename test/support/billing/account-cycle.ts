@@ -112,7 +112,7 @@ export interface Given {
   /** In other accounts. */
   readonly elsewhere?: readonly StoredRevision[]
   readonly account?: Fields
-  readonly written?: readonly Fields[]
+  readonly prior?: readonly Fields[]
   readonly taxation?: TaxContext
   readonly settings?: Partial<CycleSettings>
   readonly calendar?: BillingCalendar
@@ -120,7 +120,7 @@ export interface Given {
 }
 
 export function accountCycle(given: Given): AccountCycle {
-  const { key, calendar = CALENDAR, written = [] } = given
+  const { key, calendar = CALENDAR, prior: written = [] } = given
   const stored = { type: 'account', aid: AID, from: date('2010-01-01'), to: FOREVER }
   const account: StoredRevision[] = [{ ...stored, ...given.account }]
   const subscribers = given.subscribers ?? []
@@ -139,9 +139,9 @@ export function accountCycle(given: Given): AccountCycle {
       charges: byName(given.charges, 'key'),
       taxation: given.taxation ?? VAT,
     },
-    written,
+    prior: written,
     ...elsewhereOf(given),
-    periods: { account, subscribers, ...elsewhereOf(given), written, runs: [] },
+    periods: { account, subscribers, ...elsewhereOf(given), prior: written, runs: [] },
     hasPreviousRun: written.length > 0,
     lines: [],
     laterInstallments: [],
@@ -166,7 +166,7 @@ function byName(all: readonly StoredRevision[] = [], field: string) {
 }
 
 /** The wanted charges of the cycle, or (`ahead`) of the next one. */
-export function wanted(given: Given, timing: Timing = 'arrears'): ChargeLine[] {
+export function expected(given: Given, timing: Timing = 'arrears'): ChargeLine[] {
   const { aid, calendar, catalogue, settings, account, subscribers, cycle, next } =
     accountCycle(given)
   const holders = holdersOf({ account, subscribers }, calendar.zone)

@@ -94,8 +94,8 @@ function entityActionsOf(raw: RawParameters): readonly EntityAction[] {
   const given = String(raw.get('collection'))
   const name = Object.hasOwn(COLLECTIONS, given) ? COLLECTIONS[given] : null
   if (name === null || name === undefined) return []
-  const wanted = [{ collection: name, action: 'get' } as const]
-  return name === 'subscribers' ? [...wanted, { collection: 'accounts', action: 'get' }] : wanted
+  const actions = [{ collection: name, action: 'get' } as const]
+  return name === 'subscribers' ? [...actions, { collection: 'accounts', action: 'get' }] : actions
 }
 
 /** Accounts are documents of collection `subscribers` with another type. */

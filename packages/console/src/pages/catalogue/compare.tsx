@@ -16,8 +16,8 @@ interface CompareProps {
 export function Compare({ revisions, shown }: CompareProps) {
   const before = revisions[revisions.indexOf(shown) - 1]
   const others = revisions.filter((each) => each !== shown)
-  const wanted = location.value.query['with']
-  const other = others.find(({ _id }) => _id.$id === wanted) ?? before ?? others[0]
+  const requested = location.value.query['with']
+  const other = others.find(({ _id }) => _id.$id === requested) ?? before ?? others[0]
   if (other === undefined) return <p class="state">{t('catalogue.onlyOne')}</p>
   const [first, second] =
     revisions.indexOf(other) < revisions.indexOf(shown) ? [other, shown] : [shown, other]
