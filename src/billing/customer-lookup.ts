@@ -1,4 +1,4 @@
-/** Single accounts and subscribers of the customer system (interface section 4.7). */
+/** Single accounts and subscribers of the customer system (docs/EXTERNAL.md). */
 import type { Catalog } from '../catalog/connection.ts'
 import { findSubscriber } from '../catalog/feed/subscribers.ts'
 import type { Fields } from '../domain/fields.ts'

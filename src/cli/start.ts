@@ -28,9 +28,9 @@ type RoleStarted = 'realtime' | 'admin' | 'recorder'
  * share of realtime suffices to answer the requests in flight.
  */
 const SHARES = { realtime: 0.48, admin: 0.1, recorder: 0.1, mongo: 0.1, redis: 0.1 } as const
-/** Each stop is bounded by itself; stopping Redis may need nearly all of the remaining time. */
+/** Each stop has its own time limit; stopping Redis may need nearly all of the remaining time. */
 const STOP_SHARE = 0.95
-/** Part of its share in which a process may exit by itself before it is killed. */
+/** Part of its share in which a process may exit before it is killed. */
 const ORDERLY = 0.9
 /** More than charging gives its workers, whose error is better than that of this limit. */
 const ROLE_START_TIMEOUT_MS = 180_000

@@ -32,7 +32,7 @@ import type { RatedService, RatingTerms } from './rated-service-cache.ts'
 import type { TaxMapping } from './tax-mapping.ts'
 import { type Usage, UsageOfSubscriber } from './usage-fields.ts'
 
-/** The immutable input of rating besides the request. */
+/** The immutable input of rating, without the request. */
 export interface RatingContext {
   catalogue: Catalogue
   finder: Pick<RateFinder, 'find' | 'otherCategories' | 'changeAfter' | 'readsTime'>
@@ -292,7 +292,7 @@ export function needsRating(
   )
 }
 
-/** The input of a charge program besides its terms of pricing. */
+/** The input of a charge program, without its terms of pricing. */
 export interface ProgramRequest {
   usaget: string
   used: number

@@ -175,7 +175,7 @@ export class AccountAttempt {
     return written
   }
 
-  /** One registration for each session, whichever subscriber has it in the end. */
+  /** One registration for each session, of the subscriber that has it in the end. */
   #register(item: PendingCharge, session: SessionCommit): void {
     const { sessionKey, expectedLocation } = item
     const location = formatLocation(item)

@@ -123,7 +123,7 @@ export class SessionLocator {
     return lost
   }
 
-  /** Looks up lost sessions in the directory. Those with another location can be charged now. */
+  /** Looks up lost sessions in the directory. Sessions with another location can be charged now. */
   async retryLost(lost: readonly PendingCharge[]): Promise<void> {
     const tried = lost.map((item) => ({ item, aid: item.aid, sid: item.sid }))
     for (const item of lost) {

@@ -77,7 +77,7 @@ export type Permits = (action: {
 }) => Promise<boolean>
 
 /**
- * Members of the answer besides `input`, in their order. `status` 1 and `desc` `success` are added
+ * Members of the answer after `input`, in their order. `status` 1 and `desc` `success` are added
  * unless given.
  */
 export type ActionAnswer = Readonly<Record<string, unknown>> & { readonly [FILE]?: AnswerFile }
@@ -166,12 +166,12 @@ interface Declaration<P extends TObject> {
   readonly about: string
   /** Whether it may be sent by GET; false by default. */
   readonly isReadByGet?: true
-  /** Pages repeat it by themselves: it is no use of a login session. */
+  /** Polled by pages: does not extend the login session. */
   readonly isPassive?: true
   /** A call by GET writes; callers with a session cookie must then use POST. */
   readonly writesByGet?: true
   readonly parameters: P
-  /** Members of the answer by name, besides `status`, `desc` and `input`. */
+  /** Further members of the answer by name; `status`, `desc` and `input` are added. */
   readonly answer: Readonly<Record<string, Schema>>
   readonly example: ActionExample
   /** Media types of files that it may answer instead of JSON. */

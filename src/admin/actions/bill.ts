@@ -207,7 +207,7 @@ async function debts(
   return { details: byAccount.length === 0 ? [] : Object.fromEntries(byAccount) }
 }
 
-/** Dates that are texts, besides `from`, `to` and `creation_time`. */
+/** Dates that are texts, as `from`, `to` and `creation_time` are. */
 const DATES = [
   'urt',
   'due_date',

@@ -170,7 +170,7 @@ function sidAt(query: Fields): number {
 
 const ANY = '*'
 
-/** Those that are open now, or in the period that is given; `*` does not limit that side. */
+/** Renewals that are open now, or in the period of the parameters; `*` does not limit that side. */
 function periodOf(query: Fields, call: ActionCall): Fields {
   const { nowMs } = call
   const boundAt = (name: string) => {

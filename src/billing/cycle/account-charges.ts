@@ -75,7 +75,7 @@ interface Part extends Omit<AccountCharges, 'subjects'> {
   readonly subjects: readonly ChargeLine[]
 }
 
-/** `general`: with charges on nothing in particular. */
+/** `general`: also conditional charges that apply to no single line. */
 function ownPart(
   charges: readonly ChargeLine[],
   adjust: Adjuster,

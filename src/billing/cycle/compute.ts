@@ -104,7 +104,7 @@ function invoiceOf(input: AccountCycle): AccountInvoice | null {
   }
 }
 
-/** Those of the billable window; an end that is known already counts, whenever it is. */
+/** Revisions of the billable window; an end that is known already counts, even outside it. */
 function knownRevisions(
   { cycle, next, settings }: AccountCycle,
   revisions: readonly StoredRevision[],

@@ -50,7 +50,7 @@ export interface InvoiceInput {
 /** Debt of the account before this invoice; negative if it had credit. */
 export interface PastBalance {
   readonly total: Exact
-  /** Without payments that are not confirmed. */
+  /** Excludes payments that are not confirmed. */
   readonly withoutWaiting: Exact
 }
 

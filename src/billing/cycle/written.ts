@@ -62,7 +62,7 @@ export interface PriorLines {
 }
 
 export interface PriorCycle extends PriorLines {
-  /** Discounts and conditional charges that the run granted besides. */
+  /** Other discounts and conditional charges that the run granted. */
   readonly otherGrants: GrantsByKey
 }
 
@@ -296,7 +296,7 @@ function periodLine<Line>(line: Fields, read: Line): PeriodLine<Line> {
   }
 }
 
-/** Without the corrections, which change the lines that they correct. */
+/** Leaves out corrections, which change the lines that they correct. */
 function asCorrected<Line extends PriorLine>(lines: readonly PeriodLine<Line>[]): Line[] {
   const charged = lines.filter(({ corrects }) => corrects === null).map(({ line }) => line)
   for (const { line, corrects } of lines) {
@@ -307,7 +307,7 @@ function asCorrected<Line extends PriorLine>(lines: readonly PeriodLine<Line>[])
     if (old === undefined) charged.push(line)
     else charged[at] = { ...old, ...corrected(old, line) }
   }
-  // Nothing is left of one that another has replaced.
+  // A line that was replaced and has no amount left is dropped.
   return charged.filter(
     ({ amount, key }) =>
       !amount.isZero() || charged.every((other) => other.key !== key || other.amount.isZero()),

@@ -34,7 +34,7 @@ export interface OneTimeOrder {
   readonly customers: Customers
   /** Time of the invoice, epoch ms: its key is the second. */
   readonly atMs: number
-  /** Without a cycle, which they get here. */
+  /** Their cycle is set here. */
   readonly lines: readonly CreditLineDocument[]
   readonly lastKeys: LastKeys
   /** By the sign of the total if null. */

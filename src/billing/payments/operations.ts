@@ -161,7 +161,7 @@ export async function findPayments(
   return { byAccount, unknown: distinct.filter((txid) => !known.has(txid)) }
 }
 
-/** Those of the payments that the books have, in the order given, each once. */
+/** The payments that the books have, in the order of `txids`, each once. */
 export function paymentsIn(
   books: AccountBooks,
   txids: readonly string[],

@@ -21,7 +21,7 @@ export type InputLine = (RealtimeLineDocument | CreditLineDocument) & {
 
 /** The lines of one account. */
 export interface InputLines {
-  /** Those of the cycle. */
+  /** Lines of the cycle. */
   readonly own: readonly InputLine[]
   /** Usage of earlier cycles whose invoices are closed. */
   readonly late: readonly LateUsage[]

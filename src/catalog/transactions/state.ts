@@ -10,7 +10,7 @@ export interface TransactionState {
   readonly head: HeadDocument
   readonly audit: AuditDocument[]
   readonly entries: OutboxDocument[]
-  /** Those of `entries` to execute right after the commit. */
+  /** The part of `entries` to execute right after the commit. */
   readonly entriesToRun: OutboxDocument[]
   /** Further writes, of many operations together. */
   readonly writes: PendingWrites

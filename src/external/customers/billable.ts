@@ -1,6 +1,6 @@
 /**
  * The answer of a customer system with the accounts of a cycle: its rules, and its revisions by
- * account. Pure; interface section 4.7.
+ * account (docs/EXTERNAL.md). Pure.
  */
 import { FieldError, type Fields, isEmpty, isObject, wholeAt } from '../../domain/fields.ts'
 import { CustomerSystemError } from './errors.ts'

@@ -1,5 +1,5 @@
 /**
- * Details of subscribers and accounts at an instant (interface section 4.7): many queries in one
+ * Details of subscribers and accounts at an instant (docs/EXTERNAL.md): many queries in one
  * call, each with an id by which its revisions are recognized.
  */
 import { randomUUID } from 'node:crypto'

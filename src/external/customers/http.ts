@@ -20,7 +20,7 @@ export type Authentication =
       /** Whether a token is kept until it expires. */
       readonly isCached: boolean
       readonly clientSecret: string | null
-      /** Fields of the token request besides the secret. */
+      /** Fields of the token request, without the secret. */
       readonly data: Readonly<Record<string, string>>
     }
 

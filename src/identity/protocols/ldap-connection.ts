@@ -77,7 +77,7 @@ interface Use {
 }
 
 function connectionOn(client: Client, use: Use): LdapConnection {
-  // The client reconnects by itself, anonymously and without StartTLS: a password would be sent in
+  // The client would reconnect anonymously and without StartTLS: a password would be sent in
   // clear text. So only the first connection is used.
   const check = () => {
     const isLost = use.isBegun && !client.isConnected

@@ -139,7 +139,7 @@ async function change(
   return result.map((id) => stored.get(id) as RawDocument)
 }
 
-/** Those that are not deleted, by their begin. */
+/** Renewals that are not deleted, by their begin. */
 export async function findRenewals(catalog: Catalog, filter: object): Promise<RawDocument[]> {
   const found = await catalog.read('find auto-renewals', (limits) =>
     catalog.autorenew

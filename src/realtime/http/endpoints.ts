@@ -54,7 +54,7 @@ export function createEndpoints(options: EndpointsOptions): Endpoints {
         return refuse(exchange, error.status, `${error.field} ${error.why}`, CLOSE)
       }
       const { path } = head
-      // The absolute form for proxies, which names a second host besides the header.
+      // The absolute form for proxies, which names a second host in addition to the header.
       if (!path.startsWith('/')) return refuse(exchange, 400, 'target must be a path')
       if (path === CHARGE_PATH) return charging.handle(exchange, head, '')
       const name = path.startsWith(NAMED_PATH) ? path.slice(NAMED_PATH.length) : ''

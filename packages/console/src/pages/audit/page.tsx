@@ -33,7 +33,7 @@ export default function Page() {
   )
 }
 
-/** Collections of the audit besides those of the API. */
+/** Collections of the audit that the API does not have. */
 const OTHERS = ['cards', 'clock', 'installation', 'login', 'oauth', 'sessions', 'settings']
 
 function filterFields(): readonly FilterField[] {

@@ -29,7 +29,7 @@ export function readEvents(query: Query, signal: AbortSignal): Promise<Page<Stor
 
 export interface Resent {
   readonly resent: readonly string[]
-  /** Those that are being sent. */
+  /** Events that are being sent. */
   readonly left: readonly string[]
 }
 
