@@ -76,7 +76,7 @@ describe.each<{ name: string; kind: number; more: Step }>([
   const reply = async (commit: AccountCommit, by = ledger, nowMs = NOW_MS) =>
     (await by.commit([commit], nowMs))[0]
 
-  it('is encoded as such', () => {
+  it('is encoded with its kind', () => {
     const settings = { ...SETTINGS, keys: ledger.keys, token: 1 }
     const call = layOut([updating(2, more)], settings, { key: 'e', text: '1' }, NOW_MS)
     expect((call.args[1] as Buffer)[KIND_AT]).toBe(kind)
@@ -104,7 +104,7 @@ describe.each<{ name: string; kind: number; more: Step }>([
     expect((await loadOne(ledger, 1)).state.version).toBe(1)
   })
 
-  it('must not change credit', async () => {
+  it('is refused if it changes credit', async () => {
     expect(await reply(updating(2, more, 1001))).toMatchObject({
       kind: 'corrupt',
       detail: expect.stringContaining('credit changed'),

@@ -115,7 +115,7 @@ describe('a sweeper that is killed between its lease and its commit', () => {
     expect(await reservedOf(1)).toBe(0)
   })
 
-  it('can continue immediately itself', async () => {
+  it('continues immediately with the same token', async () => {
     await open(1, 5)
     await expect(sweep(failingAt(scene().ledger, 1), 'same')).rejects.toThrow(KilledError)
     expect(await sweep(scene().ledger, 'same')).toMatchObject({ status: 'done', expired: 5 })

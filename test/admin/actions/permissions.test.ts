@@ -69,7 +69,7 @@ it('has a level for each action', () => {
   expect(names.sort()).toEqual(Object.keys(LEVELS).sort())
 })
 
-it.each(ROLES)('is enforced for %s', async (role) => {
+it.each(ROLES)('calls are allowed or refused by the role %s', async (role) => {
   const found: Record<string, string> = {}
   const expected: Record<string, string> = {}
   for (const [name, level] of Object.entries(LEVELS)) {

@@ -39,7 +39,7 @@ async function refused(params: Record<string, unknown>): Promise<string | undefi
 }
 
 describe('the clock', () => {
-  it('is shown', async () => {
+  it('is shown with its distance to the real time', async () => {
     const { http, details } = await world.get()
     expect(http).toBe(200)
     expect(details).toMatchObject({ test: true, start: null })

@@ -209,7 +209,7 @@ describe('billable accounts', () => {
     expect(pagesAsked()).toEqual([0, 1, 2])
   })
 
-  it('are none', async () => {
+  it('are none: the run finishes without invoices', async () => {
     await external.configure()
     expect(await external.run()).toMatchObject({ state: 'finished', total: 0 })
     expect(pagesAsked().length).toBeGreaterThan(0)
