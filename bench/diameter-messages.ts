@@ -111,10 +111,10 @@ function compile(type: number): Template {
   const bytes = templateOf(type)
   const at = (value: string | Buffer) => bytes.indexOf(value)
   const all = (value: number) => {
-    const wanted = Buffer.alloc(8)
-    wanted.writeUInt32BE(value, 4)
+    const expected = Buffer.alloc(8)
+    expected.writeUInt32BE(value, 4)
     const found: number[] = []
-    for (let from = bytes.indexOf(wanted); from >= 0; from = bytes.indexOf(wanted, from + 8)) {
+    for (let from = bytes.indexOf(expected); from >= 0; from = bytes.indexOf(expected, from + 8)) {
       found.push(from)
     }
     return found

@@ -262,8 +262,8 @@ async function otherCalls({ scene, open }: Stage): Promise<readonly string[]> {
   await page.locator('.lines tbody tr').first().waitFor()
   const isOfPage = (path: string) => /^(?:billapi|api)\//.test(path) && path !== 'api/clock'
   const calls = () => requests.map(({ path }) => path.slice(1)).filter(isOfPage)
-  const [is, wanted] = [calls().sort().join(', '), [...CUSTOMER_CALLS].sort().join(', ')]
-  return is === wanted ? [] : [`the page of a customer calls ${is}, but viewers ${wanted}`]
+  const [is, expected] = [calls().sort().join(', '), [...CUSTOMER_CALLS].sort().join(', ')]
+  return is === expected ? [] : [`the page of a customer calls ${is}, but viewers ${expected}`]
 }
 
 function resultOf(

@@ -42,11 +42,11 @@ export class Histogram {
   /** The least latency not exceeded by at least this share of all, µs: the end of its bucket. */
   quantile(share: number): number {
     if (this.#total === 0) return 0
-    const wanted = Math.max(1, Math.ceil(this.#total * share))
+    const expected = Math.max(1, Math.ceil(this.#total * share))
     let seen = 0
     for (let at = 0; at < SIZE; at += 1) {
       seen += this.#counts[at] ?? 0
-      if (seen >= wanted) return Math.min(endOf(at), this.#longestMicros)
+      if (seen >= expected) return Math.min(endOf(at), this.#longestMicros)
     }
     return this.#longestMicros
   }

@@ -24,8 +24,9 @@ export function resultMarkdown(result: ScenarioResult): string {
 
 function goalsMarkdown(goals: readonly Goal[]): string {
   const rows = goals.map((goal) => {
-    const { what, is, wanted } = goal
-    const bound = 'atLeast' in wanted ? `at least ${wanted.atLeast}` : `at most ${wanted.atMost}`
+    const { what, is, wanted: expected } = goal
+    const bound =
+      'atLeast' in expected ? `at least ${expected.atLeast}` : `at most ${expected.atMost}`
     return [what, is, bound, verdictOf(goal)]
   })
   return tableMarkdown({ title: 'Goals', columns: ['', 'is', 'goal', ''], rows })

@@ -1,14 +1,14 @@
 /** Results as printed text. */
 import type { Goal, ScenarioResult, Table } from '../scenario.ts'
 
-export function isMet({ is, wanted, isVoid = false }: Goal): boolean {
+export function isMet({ is, wanted: expected, isVoid = false }: Goal): boolean {
   if (isVoid) return false
-  return 'atLeast' in wanted ? is >= wanted.atLeast : is <= wanted.atMost
+  return 'atLeast' in expected ? is >= expected.atLeast : is <= expected.atMost
 }
 
 export function goalText(goal: Goal): string {
-  const { what, is, wanted } = goal
-  const bound = 'atLeast' in wanted ? `≥ ${wanted.atLeast}` : `≤ ${wanted.atMost}`
+  const { what, is, wanted: expected } = goal
+  const bound = 'atLeast' in expected ? `≥ ${expected.atLeast}` : `≤ ${expected.atMost}`
   return `${what}: ${is}, goal ${bound}: ${verdictOf(goal)}`
 }
 

@@ -80,8 +80,8 @@ async function differences(product: Product, reports: readonly Reports[]): Promi
   return reports.flatMap(({ firstSubscriber, reports: own }) =>
     own.flatMap((count, index) => {
       const sid = FIRST_SID + firstSubscriber + index
-      const [wanted, found] = [count * USED, recorded.get(sid) ?? 0]
-      return wanted === found ? [] : [`${sid}: charged ${wanted}, recorded ${found}`]
+      const [expected, found] = [count * USED, recorded.get(sid) ?? 0]
+      return expected === found ? [] : [`${sid}: charged ${expected}, recorded ${found}`]
     }),
   )
 }

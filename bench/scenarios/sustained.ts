@@ -239,7 +239,12 @@ function goalsOf({ held, half, tenth, peak, drained }: Sustained) {
   const million = (drained.seconds * 1_000_000) / Math.max(1, drained.requests)
   const { main, workers, helpers } = tenth.window.cpu
   const server = main + workers + helpers
-  const goal = (what: string, is: number, wanted: Goal['wanted']) => ({ what, is, wanted, isVoid })
+  const goal = (what: string, is: number, expected: Goal['wanted']) => ({
+    what,
+    is,
+    wanted: expected,
+    isVoid,
+  })
   return [
     goal('sustained / peak', round(held.window.perSecond / peak, 2), { atLeast: 0.6 }),
     goal('recorder + store, µs per request', round(recorder + store, 1), { atMost: 60 }),

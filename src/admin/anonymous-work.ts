@@ -129,7 +129,7 @@ export class AnonymousWork {
     return (times * this.#limits.percent) / 100
   }
 
-  /** Those without requests under way that have got everything back, or else used least. */
+  /** Idle accounts: first those that have got everything back, then those that used least. */
   #forget(): void {
     const nowMs = this.#limits.nowMs()
     const idle = [...this.#accounts]

@@ -112,8 +112,8 @@ function addEntities(server: FastifyInstance, { entityApi, auth, log }: RoutePar
       if (called === null) return auth.guard.admit(request, sent, 'user')
       const { definition, action } = called
       const usual = definition.actions[action]?.roles ?? []
-      const wanted = { collection: definition.name, name: action, usual }
-      return auth.admitAction(request, sent, wanted)
+      const required = { collection: definition.name, name: action, usual }
+      return auth.admitAction(request, sent, required)
     },
     log,
   )

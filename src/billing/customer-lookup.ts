@@ -1,4 +1,4 @@
-/** Single accounts and subscribers of the customer system (interface section 4.7). */
+/** Single accounts and subscribers of the customer system (docs/EXTERNAL.md). */
 import type { Catalog } from '../catalog/connection.ts'
 import { findSubscriber } from '../catalog/feed/subscribers.ts'
 import type { Fields } from '../domain/fields.ts'
@@ -55,9 +55,9 @@ export async function askByNumber<Revision extends CustomerRevision>(
   atMs: number,
 ): Promise<Map<number, Fields>> {
   const found = new Map<number, Fields>()
-  const wanted = [...new Set(numbers)]
-  for (let index = 0; index < wanted.length; index += QUERIES_MAX) {
-    const some = wanted.slice(index, index + QUERIES_MAX)
+  const distinct = [...new Set(numbers)]
+  for (let index = 0; index < distinct.length; index += QUERIES_MAX) {
+    const some = distinct.slice(index, index + QUERIES_MAX)
     const questions = some.map((value) => ({ key, value, atMs, limit: 1 }))
     const answers = await askDetails(call, questions)
     for (const [position, answer] of answers.entries()) {

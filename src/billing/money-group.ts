@@ -69,7 +69,7 @@ export class MoneyGroup {
     this.#isRunning = false
   }
 
-  /** Those that arrive until the turn of the transaction take part in it. */
+  /** Operations that arrive until the turn of the transaction take part in it. */
   async #commitNext(): Promise<void> {
     let members: readonly Member[] = []
     let outcomes: readonly Outcome[] = []

@@ -194,7 +194,7 @@ async function pingOnce(db: Db): Promise<void> {
 }
 
 interface ServerLink {
-  /** Resolves once the server was reached; from then on the driver reconnects by itself. */
+  /** Resolves once the server was reached; from then on the driver reconnects automatically. */
   ready(): Promise<void>
   /**
    * Closes all connections and connects again, in case the driver waits forever for something that

@@ -1,17 +1,17 @@
 /** Reads that callers share. */
 
 /**
- * Calls that arrive while a read is under way wait for the next one, which reads what all of them
- * want: the result is never older than the call.
+ * Calls that arrive while a read is under way wait for the next one, which reads for all of
+ * them: the result is never older than the call.
  */
-export function sharedRead<Wanted, Result>(
-  read: (wanted: readonly Wanted[]) => Promise<Result>,
-): (wanted: Wanted) => Promise<Result> {
-  let waiting: Wanted[] = []
+export function sharedRead<Query, Result>(
+  read: (query: readonly Query[]) => Promise<Result>,
+): (query: Query) => Promise<Result> {
+  let waiting: Query[] = []
   let next: Promise<Result> | null = null
   let running: Promise<unknown> = Promise.resolve()
-  return (wanted) => {
-    waiting.push(wanted)
+  return (query) => {
+    waiting.push(query)
     next ??= running.then(() => {
       const all = waiting
       waiting = []

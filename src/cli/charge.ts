@@ -24,8 +24,8 @@ export async function charge(shell: Shell, options: OptionValues): Promise<0 | 1
     const { lookup } = accounts
     const charges = createCharges({ catalog, clock, config, settings, log, lookup })
     const subject = `run ${clock.nowMs()}`
-    const wanted = { kind: 'charge', subject, options: run, actor: operator() } as const
-    const begun = await beginJob({ catalog, clock }, wanted)
+    const request = { kind: 'charge', subject, options: run, actor: operator() } as const
+    const begun = await beginJob({ catalog, clock }, request)
     const runner = { catalog, clock, config, log, handlers: { charge: chargeRunHandler(charges) } }
     await runJob(runner, begun, new AbortController().signal).finally(() => accounts.close())
     return (await readJob({ catalog }, begun._id)) ?? begun

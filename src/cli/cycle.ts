@@ -279,9 +279,9 @@ export function confirmCycle(shell: Shell, options: OptionValues): Promise<0 | 1
     const mail = mailHandler({ catalog, config, documents })
     catalog.dispatcher.register({ [MAIL_KIND]: mail }, log)
     const pdf = options['pdf'] === true ? { generatePdf: true } : {}
-    const wanted = { cycle, invoices, actor: operator(), ...pdf }
+    const request = { cycle, invoices, actor: operator(), ...pdf }
     try {
-      const result = await confirmInvoices({ catalog, clock, config, documents, log }, wanted)
+      const result = await confirmInvoices({ catalog, clock, config, documents, log }, request)
       if (options['json'] === true) shell.print(JSON.stringify(result))
       else {
         shell.print(`confirmed ${result.confirmed}, not for bill ${result.not_for_bill}`)

@@ -142,11 +142,11 @@ class Check {
 
   async #billed(
     asked: string,
-    wanted: Pick<BillableRequest, 'page' | 'size' | 'aids'>,
+    filter: Pick<BillableRequest, 'page' | 'size' | 'aids'>,
     aids: readonly number[],
     sid: number,
   ): Promise<CheckedCall> {
-    const { call, answer } = await this.#billable(asked, wanted, 0, aids)
+    const { call, answer } = await this.#billable(asked, filter, 0, aids)
     const data = isObject(answer) ? answer['data'] : null
     if (!Array.isArray(data)) return call
     const has = (name: string, value: number) =>
@@ -160,7 +160,7 @@ class Check {
 
   async #billable(
     asked: string,
-    wanted: Pick<BillableRequest, 'page' | 'size' | 'aids'>,
+    filter: Pick<BillableRequest, 'page' | 'size' | 'aids'>,
     after: number,
     aids: readonly number[] | null,
   ): Promise<{ call: CheckedCall; answer: unknown }> {
@@ -169,7 +169,7 @@ class Check {
     const { startMs, endMs } = cycleSpan(keyAt(nowMs, calendar), calendar)
     const format = settings.billable?.singleDayCycleFormat || DAY_FORMAT
     const date = (atMs: number) => formatDate(format, atMs, context.timeZone)
-    const request = { start_date: date(startMs), end_date: date(endMs), ...wanted }
+    const request = { start_date: date(startMs), end_date: date(endMs), ...filter }
     const query: BillableQuery = { request, after, aids, startMs, endMs }
     return timed(
       'billable',

@@ -28,9 +28,9 @@ type RoleStarted = 'realtime' | 'admin' | 'recorder'
  * share of realtime suffices to answer the requests in flight.
  */
 const SHARES = { realtime: 0.48, admin: 0.1, recorder: 0.1, mongo: 0.1, redis: 0.1 } as const
-/** Each stop is bounded by itself; stopping Redis may need nearly all of the remaining time. */
+/** Each stop has its own time limit; stopping Redis may need nearly all of the remaining time. */
 const STOP_SHARE = 0.95
-/** Part of its share in which a process may exit by itself before it is killed. */
+/** Part of its share in which a process may exit before it is killed. */
 const ORDERLY = 0.9
 /** More than charging gives its workers, whose error is better than that of this limit. */
 const ROLE_START_TIMEOUT_MS = 180_000
@@ -119,15 +119,15 @@ async function lockData(config: Config, runDir: string): Promise<FolderLock> {
   }
 }
 
-type Named = readonly [name: string, supervisor: Supervisor]
+type NamedSupervisor = readonly [name: string, supervisor: Supervisor]
 
 /** Only embedded stores are supervised; external ones are managed elsewhere. */
-function storeSupervisors(context: StartContext): Named[] {
+function storeSupervisors(context: StartContext): NamedSupervisor[] {
   const { config, shell, dataDir, runDir, log, logs } = context
   const supervisorOf = (
     name: 'redis' | 'mongo',
     begin: (options: StoreOptions) => ReturnType<typeof startRedisStore>,
-  ): Named => {
+  ): NamedSupervisor => {
     const stopTimeoutMs = SHARES[name] * config.shutdown.timeoutMs
     const onLine = logs.sink(name)
     const options = { config, dataDir, runDir, log, onLine, stopTimeoutMs }
@@ -145,7 +145,7 @@ function storeSupervisors(context: StartContext): Named[] {
  * In start order; they stop in reverse order, charging first. The recorder does not share the event
  * loop of the admin API.
  */
-function roleSupervisors(context: StartContext): Named[] {
+function roleSupervisors(context: StartContext): NamedSupervisor[] {
   const recorder = context.config.recorder.enabled ? (['recorder'] as const) : []
   return [...recorder, 'admin' as const, 'realtime' as const].map((name) => {
     const { config, log, logs } = context

@@ -26,8 +26,8 @@ export interface Allocation {
   groupMoney: MoneyHold[]
   money: MoneyHold[]
   /** Units of the slices that are paid by included money, and charged units. */
-  covered: number
-  priced: number
+  includedMoneyUnits: number
+  chargedUnits: number
   /** Units that no funding source can pay. */
   unpaid: number
 }
@@ -77,7 +77,7 @@ export function hasUnits(
 function isPaid(segment: PricedSegment, plan: Allocation, units: number): boolean {
   if (plan.unpaid > 0) return false
   const money = plan.money.reduce((sum, { micros }) => sum + micros, 0)
-  return peakPrice(segment, plan.priced, units) - segment.charged <= money
+  return peakPrice(segment, plan.chargedUnits, units) - segment.charged <= money
 }
 
 /**
@@ -102,7 +102,7 @@ export function allocateUsed(
     if (bucket === undefined) continue
     if (bucket.kind === 'units') takeUnits(plan, source, availableIn(bucket))
     else {
-      pool ??= new Pool(segment.tariff, false, segment.covered, segment.carried?.covered)
+      pool ??= new Pool(segment.tariff, false, segment.includedMoneyUnits, segment.carried?.covered)
       takeCovered(plan, source, availableIn(bucket), pool)
     }
   }
@@ -117,7 +117,7 @@ export function allocateUsed(
 
 function emptyPlan(units: number): Allocation {
   const { slices, money } = EMPTY_RESERVATION
-  return { slices, groupMoney: money, money, covered: 0, priced: 0, unpaid: units }
+  return { slices, groupMoney: money, money, includedMoneyUnits: 0, chargedUnits: 0, unpaid: units }
 }
 
 /** Prepaid buckets, or the credit of a postpaid subscriber. */
@@ -144,23 +144,23 @@ function takePaid(
       // for.
       if (available > 0) plan.money = appended(plan.money, { source, micros: available })
       pool ??= poolOf(segment)
-      takePriced(plan, pool.add(available, plan.priced, plan.unpaid))
+      takePriced(plan, pool.add(available, plan.chargedUnits, plan.unpaid))
     }
   }
   if (plan.unpaid === 0) return
   pool ??= poolOf(segment)
-  takePriced(plan, pool.add(0, plan.priced, plan.unpaid))
+  takePriced(plan, pool.add(0, plan.chargedUnits, plan.unpaid))
 }
 
 function takeHeld(segment: PricedSegment, plan: Allocation, reserved: Reservation): Pool {
   const pool = poolOf(segment)
   for (const hold of reserved.money) {
     plan.money = appended(plan.money, hold)
-    pool.add(hold.micros, plan.priced, 0)
+    pool.add(hold.micros, plan.chargedUnits, 0)
   }
   for (const { bucket, units } of reserved.slices) {
     if (bucket !== null) takeUnits(plan, bucket, units)
-    else takePriced(plan, pool.add(0, plan.priced, Math.min(plan.unpaid, units)))
+    else takePriced(plan, pool.add(0, plan.chargedUnits, Math.min(plan.unpaid, units)))
   }
   return pool
 }
@@ -183,12 +183,12 @@ export function moneyOffers(
 
 /** The rest of an interval that an earlier segment began is already paid for. */
 function allocateSold(segment: PricedSegment, carried: Carried, plan: Allocation): void {
-  const covered = Math.min(plan.unpaid, carried.coveredSold - segment.covered)
-  if (covered > 0) {
-    addSlice(plan, covered, true)
-    plan.covered += covered
+  const includedMoneyUnits = Math.min(plan.unpaid, carried.coveredSold - segment.includedMoneyUnits)
+  if (includedMoneyUnits > 0) {
+    addSlice(plan, includedMoneyUnits, true)
+    plan.includedMoneyUnits += includedMoneyUnits
   }
-  takePriced(plan, Math.max(0, Math.min(plan.unpaid, carried.pricedSold - segment.priced)))
+  takePriced(plan, Math.max(0, Math.min(plan.unpaid, carried.pricedSold - segment.chargedUnits)))
 }
 
 /** Funding sources for units that no group includes. */
@@ -239,8 +239,8 @@ class Pool {
 }
 
 /** The pool of money for units that no group includes. */
-function poolOf({ tariff, access, priced, carried }: PricedSegment): Pool {
-  return new Pool(tariff, access, priced, carried?.priced)
+function poolOf({ tariff, access, chargedUnits, carried }: PricedSegment): Pool {
+  return new Pool(tariff, access, chargedUnits, carried?.priced)
 }
 
 function takeUnits(plan: Allocation, { owner, id }: BucketRef, available: number): void {
@@ -252,14 +252,14 @@ function takeUnits(plan: Allocation, { owner, id }: BucketRef, available: number
 
 function takeCovered(plan: Allocation, source: FundingSource, available: number, pool: Pool): void {
   if (available > 0) plan.groupMoney = appended(plan.groupMoney, { source, micros: available })
-  const units = pool.add(available, plan.covered, plan.unpaid)
+  const units = pool.add(available, plan.includedMoneyUnits, plan.unpaid)
   addSlice(plan, units, true)
-  plan.covered += units
+  plan.includedMoneyUnits += units
 }
 
 function takePriced(plan: Allocation, units: number): void {
   addSlice(plan, units, false)
-  plan.priced += units
+  plan.chargedUnits += units
 }
 
 function addSlice(plan: Allocation, units: number, isCovered: boolean): void {

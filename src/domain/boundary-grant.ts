@@ -43,7 +43,7 @@ export function allocateAcrossBoundary(
   if (covered !== null) return covered
   // If not even one unit can be paid after the boundary, the validity time limits the grant.
   const plan = allocate(work, segment, order, possible)
-  const micros = peakPrice(segment, plan.priced, possible) - segment.charged
+  const micros = peakPrice(segment, plan.chargedUnits, possible) - segment.charged
   return { plan, granted: possible, slices: [], micros, keepsTerms: true }
 }
 
@@ -101,9 +101,9 @@ class BoundaryAllocation {
     const plan = allocate(work, segment, order, granted)
     const then = this.#hasGroups ? allocate(later, next, order, granted) : plan
     if (plan.unpaid + then.unpaid > 0) return null
-    const total = Math.max(plan.priced, then.priced)
-    const priced = { before: plan.priced, after: then.priced, total }
-    const micros = this.#peak(priced, granted)
+    const total = Math.max(plan.chargedUnits, then.chargedUnits)
+    const chargedUnits = { before: plan.chargedUnits, after: then.chargedUnits, total }
+    const micros = this.#peak(chargedUnits, granted)
     const slices = then === plan ? [] : additionalSlices(later, plan, then)
     return micros > this.#budget ? null : { plan, granted, slices, micros, keepsTerms: false }
   }
@@ -125,14 +125,14 @@ class BoundaryAllocation {
       return then !== undefined && isSameTariff(other.tariff, then.tariff)
     })
     const others = peakOfOthers(segment, granted) + (isSame ? 0 : peakOfOthers(next, granted))
-    return this.#peakOfRetail(units) + others - priceOf(segment, segment.priced, segment.used)
+    return this.#peakOfRetail(units) + others - priceOf(segment, segment.chargedUnits, segment.used)
   }
 
   #peakOfRetail(units: PricedUnits): number {
     const segment = this.#segment
     const next = this.#next
     const isSameRate = this.#isSameRate
-    const { tariff, priced: from, access, carried } = segment
+    const { tariff, chargedUnits: from, access, carried } = segment
     const { total } = units
     if (isSameRate && isSameTariff(tariff, next.tariff)) {
       return peakCharge(tariff, from, from + total, access, carried?.priced)
@@ -152,11 +152,11 @@ class BoundaryAllocation {
     const isSameRate = this.#isSameRate
     const work = this.#work
     const { tariff, access, carried } = segment
-    const priced = segment.priced + before
-    const sum = peakCharge(tariff, segment.priced, priced, access, carried?.priced)
+    const chargedUnits = segment.chargedUnits + before
+    const sum = peakCharge(tariff, segment.chargedUnits, chargedUnits, access, carried?.priced)
     if (after === 0) return sum
-    const isBorne = work.service.accessCharged || (access && priced > 0)
-    const ended = { tariff, access, priced, carried }
+    const isBorne = work.service.accessCharged || (access && chargedUnits > 0)
+    const ended = { tariff, access, chargedUnits, carried }
     const position = isSameRate ? pricedPosition(ended, next.tariff) : null
     return sum + peakCharge(next.tariff, 0, after, !isBorne, position)
   }
@@ -173,10 +173,10 @@ function withCounters(owner: OwnerState, opened: OwnerState): OwnerState {
 function nextOf(segment: Segment, service: ServiceSession, { start }: AfterBoundary) {
   const othersAccessCharged =
     service.othersAccessCharged || (segment.used > 0 && segment.others.length > 0)
-  const accessCharged = service.accessCharged || (segment.access && segment.priced > 0)
+  const accessCharged = service.accessCharged || (segment.access && segment.chargedUnits > 0)
   const { carried, others } = continuePrice(segment, start, othersAccessCharged)
   const { tariff, fundingSources, isPrepaid } = start
-  const nothing = { used: 0, covered: 0, priced: 0, charged: 0 }
+  const nothing = { used: 0, includedMoneyUnits: 0, chargedUnits: 0, charged: 0 }
   return { tariff, others, carried, access: !accessCharged, fundingSources, isPrepaid, ...nothing }
 }
 
@@ -199,10 +199,10 @@ function additionalSlices(state: SettleState, plan: Allocation, then: Allocation
  * interval, except at the ends of tiers and at the start of an interval on either side.
  */
 function splitsOf(segment: Segment, next: Tariff, units: PricedUnits): Set<number> {
-  const { tariff, priced, access, carried } = segment
+  const { tariff, chargedUnits, access, carried } = segment
   const { total, before } = units
   if (isFew(units)) return eachSplit(units)
-  const position = pricedPosition({ tariff, access, priced, carried }, tariff)
+  const position = pricedPosition({ tariff, access, chargedUnits, carried }, tariff)
   const reached = position.at + position.before
   const ends = (of: Tariff) => tierEnds(of).flatMap((end) => within(end - reached, total))
   const splits = new Set([0, before])

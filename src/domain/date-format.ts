@@ -11,8 +11,8 @@ export function isDateFormat(format: string): boolean {
 }
 
 /**
- * An instant in local time. `MM` is the month, after the hours (`HH`) the minutes, as in the
- * interface (section 4.7).
+ * An instant in local time. `MM` is the month, after the hours (`HH`) the minutes
+ * (docs/EXTERNAL.md).
  */
 export function formatDate(format: string, atMs: number, zone: string): string {
   const { year, month, day, hour, minute, second } = localTime(zone, atMs)

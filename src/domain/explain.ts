@@ -86,15 +86,15 @@ export function explain(line: Line, unitDigits = 0): RatingStep[] {
     ...priceSteps(
       { ...retail, part: 'charge' },
       tariff,
-      line.priced,
+      line.chargedUnits,
       access,
       unit,
       carried?.priced,
     ),
   ]
-  if (line.covered !== 0) {
+  if (line.includedMoneyUnits !== 0) {
     const what = { ...retail, part: 'included' } as const
-    steps.push(...priceSteps(what, tariff, line.covered, false, unit, carried?.covered))
+    steps.push(...priceSteps(what, tariff, line.includedMoneyUnits, false, unit, carried?.covered))
   }
   for (const [index, other] of line.others.entries()) {
     const { category, rateKey, isAdded } = other

@@ -33,7 +33,7 @@ function reserveAcross(work: SettlementWork, segment: Segment, program: ChargePr
   const { plan, granted, slices, micros, keepsTerms } = cover
   segment.endMs = keepsTerms ? FOREVER_MS : fromMs
   segment.after = keepsTerms ? null : { digest, endMs: start.endMs }
-  const cost = Math.max(0, peakPrice(segment, plan.priced, granted) - segment.charged)
+  const cost = Math.max(0, peakPrice(segment, plan.chargedUnits, granted) - segment.charged)
   reservePlan(work, segment, nextOrder, plan, granted)
   for (const { bucket, units } of slices) if (bucket !== null) hold(work, bucket, units)
   const { reservation } = work.service
@@ -51,14 +51,20 @@ function reservePlan(
   granted: number,
 ): void {
   const { carried } = segment
-  const coveredThen = segment.covered + plan.covered
-  const { tariff, covered } = segment
-  const coveredMicros = peakCharge(tariff, covered, coveredThen, false, carried?.covered)
-  const charged = peakPrice(segment, plan.priced, granted)
+  const includedThen = segment.includedMoneyUnits + plan.includedMoneyUnits
+  const { tariff, includedMoneyUnits } = segment
+  const includedMicros = peakCharge(
+    tariff,
+    includedMoneyUnits,
+    includedThen,
+    false,
+    carried?.covered,
+  )
+  const charged = peakPrice(segment, plan.chargedUnits, granted)
   for (const { bucket, units } of plan.slices) {
     if (bucket !== null) hold(work, bucket, units)
   }
-  const covering = coveredMicros - segment.coveredMicros
+  const covering = includedMicros - segment.includedMicros
   const groupHolds = holdMoney(work, plan.groupMoney, covering, EMPTY_RESERVATION.money)
   const money = holdMoney(work, plan.money, charged - segment.charged, groupHolds)
   work.granted = granted
@@ -76,11 +82,11 @@ function isLast(
   if (hasUnits(work, segment, order)) return false
   const { tariff, others, carried, access, fundingSources, isPrepaid } = segment
   const used = segment.used + work.granted
-  const priced = segment.priced + plan.priced
-  const covered = segment.covered + plan.covered
-  const charged = priceOf(segment, priced, used)
+  const chargedUnits = segment.chargedUnits + plan.chargedUnits
+  const includedMoneyUnits = segment.includedMoneyUnits + plan.includedMoneyUnits
+  const charged = priceOf(segment, chargedUnits, used)
   const terms = { tariff, others, carried, access, fundingSources, isPrepaid }
-  const ahead = { ...terms, used, covered, priced, charged }
+  const ahead = { ...terms, used, includedMoneyUnits, chargedUnits, charged }
   return allocate(work, ahead, order, 1).unpaid > 0
 }
 

@@ -20,18 +20,18 @@ export interface Line {
   plan: string
   cycle: string
   /**
-   * Used units; the parts that are included units (`grouped`) and paid by included money
-   * (`covered`); the rest is charged (`priced`).
+   * Used units. Groups of units pay for `includedUnits`, included money for `includedMoneyUnits`,
+   * money for `chargedUnits`, and other buckets of units for the rest.
    */
   used: number
-  grouped: number
-  covered: number
-  priced: number
+  includedUnits: number
+  includedMoneyUnits: number
+  chargedUnits: number
   /**
    * Micros: paid by included money; charged price; the part of it that no bucket paid; of that the
    * debt of the account.
    */
-  coveredMicros: number
+  includedMicros: number
   charged: number
   debt: number
   accountDebt: number
@@ -46,8 +46,8 @@ export interface Line {
   others: CategoryPrice[]
   taxes: TaxRule[]
   rounding: LineRounding | null
-  lapsedUnits: number
-  lapsedMicros: number
+  forfeitedUnits: number
+  forfeitedMicros: number
   payments: Payment[]
   firstMs: number
   lastMs: number

@@ -54,10 +54,10 @@ export function lineOf(
     plan: segment.plan,
     cycle: segment.cycle,
     used: segment.used,
-    grouped: segment.grouped,
-    covered: segment.covered,
-    priced: segment.priced,
-    coveredMicros: segment.coveredMicros,
+    includedUnits: segment.includedUnits,
+    includedMoneyUnits: segment.includedMoneyUnits,
+    chargedUnits: segment.chargedUnits,
+    includedMicros: segment.includedMicros,
     charged: segment.charged,
     debt: segment.debt,
     accountDebt: segment.accountDebt,
@@ -70,8 +70,8 @@ export function lineOf(
     others: segment.others,
     taxes: segment.taxes,
     rounding: segment.rounding,
-    lapsedUnits: segment.lapsedUnits,
-    lapsedMicros: segment.lapsedMicros,
+    forfeitedUnits: segment.forfeitedUnits,
+    forfeitedMicros: segment.forfeitedMicros,
     payments: segment.payments,
     firstMs: segment.firstMs,
     lastMs: segment.lastMs,
@@ -91,11 +91,11 @@ export interface GroupUnits {
 
 export function groupUnits({
   used,
-  grouped,
-  covered,
+  includedUnits,
+  includedMoneyUnits,
   hasGroups,
-}: Pick<Line, 'used' | 'grouped' | 'covered' | 'hasGroups'>): GroupUnits {
-  const inGroup = grouped + covered
+}: Pick<Line, 'used' | 'includedUnits' | 'includedMoneyUnits' | 'hasGroups'>): GroupUnits {
+  const inGroup = includedUnits + includedMoneyUnits
   const beyond = used - inGroup
   return { inGroup, overGroup: hasGroups ? beyond : 0, outGroup: hasGroups ? 0 : beyond }
 }

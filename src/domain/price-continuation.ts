@@ -25,8 +25,8 @@ export type EndedSegment = Pick<
   | 'access'
   | 'others'
   | 'used'
-  | 'covered'
-  | 'priced'
+  | 'includedMoneyUnits'
+  | 'chargedUnits'
   | 'payments'
   | 'debt'
   | 'accountDebt'
@@ -74,17 +74,20 @@ export function pricedPosition(
   {
     tariff,
     access,
-    priced,
+    chargedUnits,
     carried,
-  }: Pick<EndedSegment, 'tariff' | 'access' | 'priced' | 'carried'>,
+  }: Pick<EndedSegment, 'tariff' | 'access' | 'chargedUnits' | 'carried'>,
   next: Tariff,
 ): PricePosition {
-  return positionAfter(tariff, carried?.priced ?? START_POSITION, priced, access, next)
+  return positionAfter(tariff, carried?.priced ?? START_POSITION, chargedUnits, access, next)
 }
 
 /** The position for units paid by included money; these have no access price. */
-function coveredPosition({ tariff, covered, carried }: EndedSegment, next: Tariff): PricePosition {
-  return positionAfter(tariff, carried?.covered ?? START_POSITION, covered, false, next)
+function coveredPosition(
+  { tariff, includedMoneyUnits, carried }: EndedSegment,
+  next: Tariff,
+): PricePosition {
+  return positionAfter(tariff, carried?.covered ?? START_POSITION, includedMoneyUnits, false, next)
 }
 
 /** Another category with its position; it prices every used unit. */

@@ -84,15 +84,15 @@ export function copySegment(segment: Segment): Segment {
     carried: segment.carried,
     access: segment.access,
     used: segment.used,
-    grouped: segment.grouped,
-    covered: segment.covered,
-    priced: segment.priced,
-    coveredMicros: segment.coveredMicros,
+    includedUnits: segment.includedUnits,
+    includedMoneyUnits: segment.includedMoneyUnits,
+    chargedUnits: segment.chargedUnits,
+    includedMicros: segment.includedMicros,
     charged: segment.charged,
     debt: segment.debt,
     accountDebt: segment.accountDebt,
-    lapsedUnits: segment.lapsedUnits,
-    lapsedMicros: segment.lapsedMicros,
+    forfeitedUnits: segment.forfeitedUnits,
+    forfeitedMicros: segment.forfeitedMicros,
     payments: segment.payments.map(copyPayment),
     firstMs: segment.firstMs,
     lastMs: segment.lastMs,
@@ -215,15 +215,15 @@ function beginSegment(
     carried,
     access: !service.accessCharged,
     used: 0,
-    grouped: 0,
-    covered: 0,
-    priced: 0,
-    coveredMicros: 0,
+    includedUnits: 0,
+    includedMoneyUnits: 0,
+    chargedUnits: 0,
+    includedMicros: 0,
     charged: 0,
     debt: 0,
     accountDebt: 0,
-    lapsedUnits: 0,
-    lapsedMicros: 0,
+    forfeitedUnits: 0,
+    forfeitedMicros: 0,
     payments: [],
     firstMs: atMs,
     lastMs: atMs,
@@ -248,7 +248,7 @@ export function endSegment(work: SettlementWork, segment: Segment, state: Line['
   service.segment = null
   service.segmentsEnded += 1
   service.endedMicros += segment.charged
-  if (segment.access && segment.priced > 0) service.accessCharged = true
+  if (segment.access && segment.chargedUnits > 0) service.accessCharged = true
   if (segment.used > 0 && segment.others.length > 0) service.othersAccessCharged = true
   reportEnd(work, segment, state)
 }
@@ -258,7 +258,7 @@ export function endSegment(work: SettlementWork, segment: Segment, state: Line['
  * usage.
  */
 export function reportEnd(work: Settlement, segment: Segment, state: Line['state']): void {
-  const isNothing = segment.used + segment.lapsedUnits + segment.lapsedMicros === 0
+  const isNothing = segment.used + segment.forfeitedUnits + segment.forfeitedMicros === 0
   if (isNothing && (state !== 'closed' || work.service.usedTotal > 0)) return
   for (const change of work.changes) {
     if (change.segment !== segment) continue
@@ -288,18 +288,18 @@ export type PricedSegment = Pick<
   | 'fundingSources'
   | 'isPrepaid'
   | 'used'
-  | 'covered'
-  | 'priced'
+  | 'includedMoneyUnits'
+  | 'chargedUnits'
   | 'charged'
 >
 
 /**
- * Price in micros of `priced` charged units and `used` units in total; other categories price the
+ * Price in micros of `chargedUnits` and of `used` units in total; other categories price the
  * latter.
  */
-export function priceOf(segment: PricedSegment, priced: number, used: number): number {
+export function priceOf(segment: PricedSegment, chargedUnits: number, used: number): number {
   const { tariff, access, others, carried } = segment
-  let sum = charge(tariff, priced, access, carried?.priced)
+  let sum = charge(tariff, chargedUnits, access, carried?.priced)
   for (let index = 0; index < others.length; index += 1) {
     const { isAdded, tariff: other } = others[index] as CategoryPrice
     if (isAdded) sum += charge(other, used, access, carried?.others[index])
@@ -307,11 +307,11 @@ export function priceOf(segment: PricedSegment, priced: number, used: number): n
   return safeTotal(sum, 'the price of a segment')
 }
 
-/** The highest price that is reached while `priced` and `used` more units are consumed. */
-export function peakPrice(segment: PricedSegment, priced: number, used: number): number {
+/** The highest price that is reached while so many more units are charged and used. */
+export function peakPrice(segment: PricedSegment, chargedUnits: number, used: number): number {
   const { tariff, access, carried } = segment
-  const from = segment.priced
-  const peak = peakCharge(tariff, from, from + priced, access, carried?.priced)
+  const from = segment.chargedUnits
+  const peak = peakCharge(tariff, from, from + chargedUnits, access, carried?.priced)
   return safeTotal(peak + peakOfOthers(segment, used), 'the price of a segment')
 }
 

@@ -90,22 +90,22 @@ export interface Segment extends SegmentStart {
   /** Whether this segment is charged the access price. */
   access: boolean
   /**
-   * Used units; the parts that are included units (`grouped`) and paid by included money
-   * (`covered`); the rest is charged (`priced`).
+   * Used units. Groups of units pay for `includedUnits`, included money for `includedMoneyUnits`,
+   * money for `chargedUnits`, and other buckets of units for the rest.
    */
   used: number
-  grouped: number
-  covered: number
-  priced: number
+  includedUnits: number
+  includedMoneyUnits: number
+  chargedUnits: number
   /** Micros: price of the units paid by included money, and charged price of the segment. */
-  coveredMicros: number
+  includedMicros: number
   charged: number
   /** Part of `charged` that no bucket could pay; of it the debt of the account (debt.ts). */
   debt: number
   accountDebt: number
   /** Amounts returned to buckets that had expired meanwhile, and so forfeited, units and micros. */
-  lapsedUnits: number
-  lapsedMicros: number
+  forfeitedUnits: number
+  forfeitedMicros: number
   payments: Payment[]
   /** Event times, epoch ms. */
   firstMs: number

@@ -141,7 +141,7 @@ function commitReserved(
     bucket.spent += taken
     returnToBucket(bucket, rest, segment, program.atMs)
     if (keeps) carrySlice(work, slice, slice.units - taken)
-    if (bucket.counter !== '') segment.grouped += taken
+    if (bucket.counter !== '') segment.includedUnits += taken
     recordPayment(segment, slice.bucket, bucket, taken, 'units')
   }
   segment.used = safeTotal(segment.used + granted, 'usage of a segment')
@@ -153,15 +153,15 @@ function commitReserved(
 }
 
 function countUnits(segment: Segment, { isCovered }: Slice, units: number): void {
-  if (isCovered) segment.covered += units
-  else segment.priced += units
+  if (isCovered) segment.includedMoneyUnits += units
+  else segment.chargedUnits += units
 }
 
 /** Cost of the units paid by included money, beyond the amount already paid. */
 function coveredCost(work: SettlementWork, segment: Segment): number {
-  const micros = charge(segment.tariff, segment.covered, false, segment.carried?.covered)
-  const cost = micros - segment.coveredMicros
-  segment.coveredMicros = micros
+  const micros = charge(segment.tariff, segment.includedMoneyUnits, false, segment.carried?.covered)
+  const cost = micros - segment.includedMicros
+  segment.includedMicros = micros
   if (cost >= 0) return cost
   returnToGroups(work, segment, -cost)
   return 0
@@ -169,7 +169,7 @@ function coveredCost(work: SettlementWork, segment: Segment): number {
 
 /** Cost of the segment beyond the amount already charged. A decrease is returned immediately. */
 function priceCost(work: SettlementWork, segment: Segment): number {
-  const price = priceOf(segment, segment.priced, segment.used)
+  const price = priceOf(segment, segment.chargedUnits, segment.used)
   const cost = price - segment.charged
   segment.charged = price
   if (cost >= 0) return cost
@@ -252,10 +252,10 @@ function debitPlan(
     const bucket = writableBucket(work, slice.bucket)
     bucket.free -= slice.units
     bucket.spent += slice.units
-    if (bucket.counter !== '') segment.grouped += slice.units
+    if (bucket.counter !== '') segment.includedUnits += slice.units
     recordPayment(segment, slice.bucket, bucket, slice.units, 'units')
   }
-  segment.priced += plan.unpaid
+  segment.chargedUnits += plan.unpaid
   segment.used = safeTotal(segment.used + units, 'usage of a segment')
   takeMoney(work, segment, plan.groupMoney, coveredCost(work, segment))
   let cost = takeMoney(work, segment, plan.money, priceCost(work, segment))

@@ -307,20 +307,20 @@ export function peakCharge(
 
 /**
  * The largest number of units, up to `cap`, that costs at most `budget` micros beyond `charged` on
- * top of `priced` units, wherever usage stops. The peak never falls with volume, so the binary
+ * top of `chargedUnits`, wherever usage stops. The peak never falls with volume, so the binary
  * search is exact.
  */
 export function affordable(
   tariff: Tariff,
   access: boolean,
-  priced: number,
+  chargedUnits: number,
   charged: number,
   budget: number,
   cap: number,
   position: PricePosition | null = null,
 ): number {
   const fits = (units: number) =>
-    peakOf(tariff, access, position, priced, priced + units) - charged <= budget
+    peakOf(tariff, access, position, chargedUnits, chargedUnits + units) - charged <= budget
   if (cap === 0 || fits(cap)) return cap
   return largestFitting(cap, fits)
 }

@@ -156,7 +156,7 @@ const FREE = 'must be ISO 8601, YYYY-MM-DD HH:MM:SS, YYYYMMDDHHMMSS or unix seco
 const SECONDS = /^\d{1,11}(?:\.\d{1,9})?$/
 const COMPACT = /^(\d{4})(\d{2})(\d{2})(\d{2})(\d{2})(\d{2})$/
 
-/** Unix seconds of these decades are accepted besides any format. */
+/** Unix seconds of these decades are accepted in addition to any format. */
 const UNIX = /^\d{10}(?:\.\d{1,9})?$/
 
 function orUnix(read: DateReader): DateReader {

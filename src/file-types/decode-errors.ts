@@ -94,7 +94,7 @@ const PLAIN = /^[ -~]*$/
 /** Above this length the regular expression is faster than a loop. */
 const FEW_CHARS = 16
 
-/** Without control characters and unpaired surrogates, which do not survive in a key. */
+/** Drops control characters and unpaired surrogates, which do not survive in a key. */
 export function isUsable(text: string): boolean {
   if (text.length > FEW_CHARS && PLAIN.test(text)) return true
   for (let at = 0; at < text.length; at += 1) {

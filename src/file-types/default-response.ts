@@ -1,7 +1,7 @@
 /** Answer fields of a file type without response fields: those of the plain JSON format. */
 
 /** The cost, only if the request asks for it. */
-const costIfWanted = {
+const costIfRequested = {
   response_field_name: 'cost',
   row_field_name: 'cost',
   conditions: [{ field_name: 'uf.cost', op: '$in', value: ['true', '1', 'yes', 'on'] }],
@@ -42,7 +42,7 @@ export const defaultFields = {
       sid: 'sid',
       transactionId: 'transaction_id',
     }),
-    costIfWanted,
+    costIfRequested,
   ],
   grant,
   tail: fieldsOf({ balances: 'balances' }),
@@ -57,7 +57,7 @@ export const defaultServiceFields = [
     usaget: 'usaget',
     returnCode: 'return_code',
   }),
-  costIfWanted,
+  costIfRequested,
   ...grant,
 ]
 

@@ -21,7 +21,7 @@ function listOf(list: readonly unknown[]): readonly AnswerValue[] {
 }
 
 function recordOf(record: object): { readonly [name: string]: AnswerValue } {
-  // Without a prototype, because a name may be __proto__.
+  // It has no prototype, because a name may be __proto__.
   const values: Record<string, AnswerValue> = Object.create(null)
   for (const [name, item] of Object.entries(record)) {
     const value = answerValueOf(item)

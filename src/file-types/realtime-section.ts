@@ -59,7 +59,7 @@ export function readRealtimeSection(
     else if (usagets.includes(key)) objectAt(value, at, SCOPED_KEYS)
     else throw new FieldError(at, 'is neither a key nor a usage type of the processor')
   }
-  const of = (scope: string, key: string): LocatedValue => {
+  const settingAt = (scope: string, key: string): LocatedValue => {
     const own = fields[scope]
     const scoped = isObject(own) ? own[key] : undefined
     if (!isUnset(scoped)) return { value: scoped, path: `${path}.${scope}.${key}` }
@@ -67,9 +67,9 @@ export function readRealtimeSection(
   }
   const section: RealtimeSection = {
     fields,
-    general: (key) => of(GENERAL, key),
+    general: (key) => settingAt(GENERAL, key),
     of: (usaget, key) => {
-      const own = REALTIME_KEYS.includes(usaget) ? section.general(key) : of(usaget, key)
+      const own = REALTIME_KEYS.includes(usaget) ? section.general(key) : settingAt(usaget, key)
       return isUnset(own.value) ? section.general(key) : own
     },
   }

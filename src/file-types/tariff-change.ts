@@ -6,7 +6,7 @@ import { type Fields, isObject, isUnset } from '../domain/fields.ts'
 import { type Path, pathAt, type Scope } from './paths.ts'
 import { membersOf, termAt, type VolumeTerm } from './volume-terms.ts'
 
-/** Key besides `each` and `fields` of `used_usagev_field`: the field with the side. */
+/** Key of `used_usagev_field`, next to `each` and `fields`: the field with the side. */
 const CHANGE = 'tariff_change_field'
 /** UNIT_BEFORE_TARIFF_CHANGE and UNIT_AFTER_TARIFF_CHANGE. */
 const BEFORE = '0'

@@ -74,11 +74,16 @@ export function compileDefaults(section: RealtimeSection, usaget: string): Defau
     }
     return -1
   }
-  const of = (kind: RequestKind): number => {
+  const fixedFor = (kind: RequestKind): number => {
     const own = find(DEFAULT_KEYS[kind])
     return own < 0 ? find([ANY]) : own
   }
-  return { start: of('start'), update: of('update'), release: of('release'), event: of('event') }
+  return {
+    start: fixedFor('start'),
+    update: fixedFor('update'),
+    release: fixedFor('release'),
+    event: fixedFor('event'),
+  }
 }
 
 function defaultAt(fields: Fields, key: string, path: string): number {

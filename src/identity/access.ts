@@ -16,7 +16,7 @@ declare module 'fastify' {
      * itself must use POST.
      */
     readsByGet?: true | ((request: FastifyRequest) => boolean)
-    /** A page reads it by itself: reading it does not prolong a login session. */
+    /** Polled by pages: does not extend the login session. */
     isPassive?: true
   }
 }

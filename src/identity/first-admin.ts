@@ -97,7 +97,7 @@ export async function hasGeneratedPassword(catalog: Catalog, nowMs: number): Pro
   return found !== null
 }
 
-/** Without 0, o, 1, i and l, which are easily confused. */
+/** Leaves out 0, o, 1, i and l, which are easily confused. */
 const LETTERS = 'abcdefghjkmnpqrstuvwxyz23456789'
 const GROUPS = 5
 const GROUP_LETTERS = 4

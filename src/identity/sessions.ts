@@ -19,7 +19,7 @@ export interface LoginSession {
 }
 
 export interface FoundLoginSession {
-  /** Identifies the session whichever value the cookie has; never sent to clients. */
+  /** Identifies the session, independent of the value of the cookie; never sent to clients. */
   readonly id: string
   readonly session: LoginSession
   /** When it ends unless it is used before, epoch ms. */

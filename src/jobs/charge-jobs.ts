@@ -75,8 +75,8 @@ async function pageOf(
   afterAid: number,
 ): Promise<readonly number[]> {
   if (aids === undefined) {
-    const wanted = { mode, selection, nowMs: clock.nowMs() }
-    return books.accountsToCharge(wanted, { afterAid, size: PAGE_SIZE })
+    const filter = { mode, selection, nowMs: clock.nowMs() }
+    return books.accountsToCharge(filter, { afterAid, size: PAGE_SIZE })
   }
   return [...aids].filter((aid) => aid > afterAid).sort((one, other) => one - other)
 }
@@ -91,8 +91,8 @@ async function chargeOne(
   const isNamed = aids !== undefined && isPage !== true
   const run = _id.toHexString()
   try {
-    const wanted = { aid, selection, payMode, mode, uf, isNamed, run, actor, reason }
-    count(claimed, await chargeAccount(deps, wanted))
+    const accountRun = { aid, selection, payMode, mode, uf, isNamed, run, actor, reason }
+    count(claimed, await chargeAccount(deps, accountRun))
   } catch (error) {
     // Others charge this account at the moment.
     if (!(error instanceof EntityConflictError)) throw error

@@ -32,12 +32,12 @@ export type CommitReply =
   | { kind: 'committed' }
   | { kind: 'conflict'; shared: LoadedOwner; owners: LoadedOwner[] }
   /**
-   * Another worker is committing to the account. With `claim`: another account has just registered
+   * Another worker is committing to the account. With `registered`: another account has just registered
    * the session and may be opening it.
    */
-  | { kind: 'busy'; claim: RegisteredSession | null }
+  | { kind: 'busy'; registered: RegisteredSession | null }
   | { kind: 'repeated'; result: OperationLine }
-  | ({ kind: 'claimed' } & RegisteredSession)
+  | ({ kind: 'registered' } & RegisteredSession)
   | { kind: 'corrupt'; detail: string }
   /**
    * The node of the cluster that holds the account is unavailable; whether the commit was written
@@ -181,15 +181,15 @@ function readCommit(commit: AccountCommit, reply: RawReply): CommitReply {
 
 function readRefusal(reply: RawReply): CommitReply {
   const [code, ...rest] = Array.isArray(reply) ? reply : [reply]
-  if (code === REPLY.BUSY && rest.length === 0) return { kind: 'busy', claim: null }
-  if (code !== REPLY.CLAIMED && code !== REPLY.BUSY) {
+  if (code === REPLY.BUSY && rest.length === 0) return { kind: 'busy', registered: null }
+  if (code !== REPLY.REGISTERED && code !== REPLY.BUSY) {
     return { kind: 'corrupt', detail: String(rest[0]) }
   }
   const sessionKey = sessionKeyIn(String(rest[1]))
   const location = parseLocation(String(rest[0]))
   if (location === null) return { kind: 'corrupt', detail: `location of session ${sessionKey}` }
-  const claim = { sessionKey, location }
-  return code === REPLY.BUSY ? { kind: 'busy', claim } : { kind: 'claimed', ...claim }
+  const registered = { sessionKey, location }
+  return code === REPLY.BUSY ? { kind: 'busy', registered } : { kind: 'registered', ...registered }
 }
 
 function readConflict(commit: AccountCommit, rest: unknown[]): CommitReply {

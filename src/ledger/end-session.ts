@@ -12,7 +12,7 @@ const DIAMETER = 'diameter:'
 /** Why a session cannot be ended. */
 export type EndRefusal = 'unknown' | 'closed' | 'ambiguous' | 'unreachable' | 'not published'
 
-/** Nothing was done, or nothing that is known. `origins`: of the sessions with this id. */
+/** Nothing was done, as far as is known. `origins`: of the sessions with this id. */
 export class SessionEndError extends Error {
   override name = 'SessionEndError'
   readonly refusal: EndRefusal

@@ -12,7 +12,7 @@ export const REPLY = {
   /** The operation was executed before; its result follows. */
   REPEATED: 4,
   /** The session is registered in another account; its location and directory key follow. */
-  CLAIMED: 5,
+  REGISTERED: 5,
   /** A stored value or an argument is damaged; the reason follows. */
   CORRUPT: 6,
   /** The stream of the call is damaged, so nothing was written; the reason follows. */

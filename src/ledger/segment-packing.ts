@@ -91,15 +91,15 @@ export function readSegment(reader: Reader, sinceMs: number): Segment {
     carried: counts.carried,
     access: (flags & ACCESS) !== 0,
     used: counts.used,
-    grouped: counts.grouped,
-    covered: counts.covered,
-    priced: counts.priced,
-    coveredMicros: counts.coveredMicros,
+    includedUnits: counts.includedUnits,
+    includedMoneyUnits: counts.includedMoneyUnits,
+    chargedUnits: counts.chargedUnits,
+    includedMicros: counts.includedMicros,
     charged: counts.charged,
     debt: counts.debt,
     accountDebt: counts.accountDebt,
-    lapsedUnits: counts.lapsedUnits,
-    lapsedMicros: counts.lapsedMicros,
+    forfeitedUnits: counts.forfeitedUnits,
+    forfeitedMicros: counts.forfeitedMicros,
     payments: counts.payments,
     firstMs: counts.firstMs,
     lastMs: counts.lastMs,
@@ -160,10 +160,10 @@ export function readLineParts(reader: Reader, name: LineName): Line {
     plan: pricing.plan,
     cycle: pricing.cycle,
     used: counts.used,
-    grouped: counts.grouped,
-    covered: counts.covered,
-    priced: counts.priced,
-    coveredMicros: counts.coveredMicros,
+    includedUnits: counts.includedUnits,
+    includedMoneyUnits: counts.includedMoneyUnits,
+    chargedUnits: counts.chargedUnits,
+    includedMicros: counts.includedMicros,
     charged: counts.charged,
     debt: counts.debt,
     accountDebt: counts.accountDebt,
@@ -176,8 +176,8 @@ export function readLineParts(reader: Reader, name: LineName): Line {
     others: pricing.others,
     taxes: pricing.taxes,
     rounding: pricing.rounding,
-    lapsedUnits: counts.lapsedUnits,
-    lapsedMicros: counts.lapsedMicros,
+    forfeitedUnits: counts.forfeitedUnits,
+    forfeitedMicros: counts.forfeitedMicros,
     payments: counts.payments,
     firstMs: counts.firstMs,
     lastMs: counts.lastMs,
@@ -187,8 +187,9 @@ export function readLineParts(reader: Reader, name: LineName): Line {
 }
 
 function flagsOf(values: Segment | Line): number {
-  const hasIncluded = values.grouped !== 0 || values.covered !== 0 || values.coveredMicros !== 0
-  const hasForfeited = values.lapsedUnits !== 0 || values.lapsedMicros !== 0
+  const hasIncluded =
+    values.includedUnits !== 0 || values.includedMoneyUnits !== 0 || values.includedMicros !== 0
+  const hasForfeited = values.forfeitedUnits !== 0 || values.forfeitedMicros !== 0
   let flags = hasIncluded || hasForfeited || values.debt !== 0 ? RARE : 0
   if (values.access) flags |= ACCESS
   if (values.late) flags |= REPORTED_AFTER_EXPIRY
@@ -203,16 +204,16 @@ function writeCounts(writer: Writer, values: Segment | Line, flags: number, sinc
   writer.number(values.version)
   writer.number(values.used)
   if (isRare) {
-    writer.number(values.grouped)
-    writer.number(values.covered)
+    writer.number(values.includedUnits)
+    writer.number(values.includedMoneyUnits)
   }
-  writer.number(values.priced)
-  if (isRare) writer.number(values.coveredMicros)
+  writer.number(values.chargedUnits)
+  if (isRare) writer.number(values.includedMicros)
   writer.number(values.charged)
   if (isRare) {
     writer.number(values.debt)
-    writer.number(values.lapsedUnits)
-    writer.number(values.lapsedMicros)
+    writer.number(values.forfeitedUnits)
+    writer.number(values.forfeitedMicros)
   }
   if (flags & ACCOUNT_DEBT) writer.number(values.accountDebt)
   writePayments(writer, values.payments)
@@ -225,15 +226,15 @@ type Counts = Pick<
   Segment,
   | 'version'
   | 'used'
-  | 'grouped'
-  | 'covered'
-  | 'priced'
-  | 'coveredMicros'
+  | 'includedUnits'
+  | 'includedMoneyUnits'
+  | 'chargedUnits'
+  | 'includedMicros'
   | 'charged'
   | 'debt'
   | 'accountDebt'
-  | 'lapsedUnits'
-  | 'lapsedMicros'
+  | 'forfeitedUnits'
+  | 'forfeitedMicros'
   | 'payments'
   | 'firstMs'
   | 'lastMs'
@@ -245,14 +246,14 @@ function readCounts(reader: Reader, flags: number, sinceMs: number): Counts {
   const isRare = (flags & RARE) !== 0
   const version = reader.number()
   const used = reader.number()
-  const grouped = isRare ? reader.number() : 0
-  const covered = isRare ? reader.number() : 0
-  const priced = reader.number()
-  const coveredMicros = isRare ? reader.number() : 0
+  const includedUnits = isRare ? reader.number() : 0
+  const includedMoneyUnits = isRare ? reader.number() : 0
+  const chargedUnits = reader.number()
+  const includedMicros = isRare ? reader.number() : 0
   const charged = reader.number()
   const debt = isRare ? reader.number() : 0
-  const lapsedUnits = isRare ? reader.number() : 0
-  const lapsedMicros = isRare ? reader.number() : 0
+  const forfeitedUnits = isRare ? reader.number() : 0
+  const forfeitedMicros = isRare ? reader.number() : 0
   const accountDebt = flags & ACCOUNT_DEBT ? reader.number() : 0
   const payments = readPayments(reader)
   const firstMs = reader.time(sinceMs)
@@ -261,15 +262,15 @@ function readCounts(reader: Reader, flags: number, sinceMs: number): Counts {
   return {
     version,
     used,
-    grouped,
-    covered,
-    priced,
-    coveredMicros,
+    includedUnits,
+    includedMoneyUnits,
+    chargedUnits,
+    includedMicros,
     charged,
     debt,
     accountDebt,
-    lapsedUnits,
-    lapsedMicros,
+    forfeitedUnits,
+    forfeitedMicros,
     payments,
     firstMs,
     lastMs,

@@ -26,7 +26,7 @@ export function sessionKeyIn(key: string): string {
 }
 
 /**
- * In order; if a node of a cluster is unavailable, its sessions have the outage as their result.
+ * Results in input order; an error per session whose node is down.
  */
 export type FindLocations = (
   sessionKeys: readonly string[],

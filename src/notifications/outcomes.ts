@@ -77,7 +77,7 @@ export class OutcomeWriter {
     this.#writing = null
   }
 
-  /** Those to write again: during an outage of MongoDB as long as the claim lasts. */
+  /** Outcomes to retry: until the claim expires while MongoDB is down. */
   #repeatable(batch: readonly Waiting[], error: unknown): Waiting[] {
     const { clock, signal } = this.#parts
     if (!(error instanceof CatalogUnavailableError) || signal.aborted) return []

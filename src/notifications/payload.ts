@@ -1,4 +1,4 @@
-/** The parameters of a notification (interface section 6.1). Pure. */
+/** The parameters of a notification (docs/EVENTS.md). Pure. */
 import type { NotificationDocument } from '../catalog/records/events/event-document.ts'
 import { type Fields, isObject } from '../domain/fields.ts'
 

@@ -63,7 +63,7 @@ interface Attempt {
   readonly receiver: ResolvedReceiver
   /** The settings at its begin. */
   readonly now: NotificationSettings
-  /** That of its address. */
+  /** The circuit of its address. */
   readonly circuit: CircuitBreaker
 }
 
@@ -146,7 +146,7 @@ export class ReceiverQueue {
     return !this.#isEnding && problem === null && this.#circuit.isPassing
   }
 
-  /** Attempts that may begin besides those under way. */
+  /** Attempts that may begin in addition to those under way. */
   get #room(): number {
     return this.#parts.settings().http.concurrency - this.#underWay.size
   }

@@ -89,10 +89,10 @@ function numberOf(value: unknown): number | null {
 function projected(balance: object, project: Readonly<Record<string, 0 | 1>> | null): Fields {
   if (project === null) return { ...balance }
   const names = Object.entries(project).filter(([name]) => name !== 'revision_info')
-  const wanted = names.filter(([, on]) => on === 1).map(([name]) => name.split('.')[0])
+  const selected = names.filter(([, on]) => on === 1).map(([name]) => name.split('.')[0])
   const hidden = new Set(names.filter(([, on]) => on === 0).map(([name]) => name))
-  const isListed = wanted.some((name) => name !== '_id')
+  const isListed = selected.some((name) => name !== '_id')
   const isProjected = (name: string) =>
-    !hidden.has(name) && (!isListed || wanted.includes(name) || name === '_id')
+    !hidden.has(name) && (!isListed || selected.includes(name) || name === '_id')
   return Object.fromEntries(Object.entries(balance).filter(([name]) => isProjected(name)))
 }

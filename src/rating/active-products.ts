@@ -245,7 +245,7 @@ export function calendarOf(
 }
 
 /**
- * Entries without an id are numbered in order. Those of the account are numbered separately, since
+ * Entries without an id are numbered in order. Entries of the account are counted separately, since
  * they are the same for all its subscribers.
  */
 function instanceOf(

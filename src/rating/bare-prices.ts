@@ -44,7 +44,7 @@ export function negated(line: Line): Line {
   return {
     ...line,
     used: 0 - line.used,
-    priced: 0 - line.priced,
+    chargedUnits: 0 - line.chargedUnits,
     charged: 0 - line.charged,
     payments: [],
   }

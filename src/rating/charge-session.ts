@@ -50,7 +50,7 @@ function isCheck({ kind }: ChargeRequest, { checksCredit, requested }: ServiceRe
   return kind === 'update' && checksCredit && requested === 0
 }
 
-/** Without looking at prices: services that need them are rated in any case. */
+/** Does not look at prices: services that need them are rated in any case. */
 function chargedUnits(session: Session, service: ServiceRequest): readonly ServiceRequest[] {
   if (service.parts === null) return [service]
   return chooseUnits(session, service, () => false).charged

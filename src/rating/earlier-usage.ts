@@ -137,7 +137,7 @@ function settleLast(
   return unsettled(settled.service, withVolumes(remaining, requested, 0, -1, calledNumber))
 }
 
-/** Settles the usage by itself if its terms, or its buckets, are not those of the grant. */
+/** Settles the usage separately if its terms, or its buckets, are not those of the grant. */
 function settleBeforeGrant(
   states: RequestStates,
   rates: ServiceRates,

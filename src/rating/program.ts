@@ -32,7 +32,7 @@ import type { RatedService, RatingTerms } from './rated-service-cache.ts'
 import type { TaxMapping } from './tax-mapping.ts'
 import { type Usage, UsageOfSubscriber } from './usage-fields.ts'
 
-/** The immutable input of rating besides the request. */
+/** The immutable input of rating, without the request. */
 export interface RatingContext {
   catalogue: Catalogue
   finder: Pick<RateFinder, 'find' | 'otherCategories' | 'changeAfter' | 'readsTime'>
@@ -150,11 +150,11 @@ function rateBy(
   start.taxes = taxes
   start.hasGroups = hasGroups
   start.isPrepaid = isPrepaid
-  const wanted = { groups: counters, credit: isPrepaid ? null : cycle, oldestMs }
+  const funding = { groups: counters, credit: isPrepaid ? null : cycle, oldestMs }
   const ends = counters.map(({ toMs }) => toMs)
   const { untilMs: taxedUntilMs } = taxesBetween(known, atMs)
   start.endMs = Math.min(rate.toMs, products.untilMs, taxedUntilMs, start.endMs, ...ends)
-  return { start, funding: wanted, untilMs: start.endMs }
+  return { start, funding: funding, untilMs: start.endMs }
 }
 
 /** Identifies a tax by what its line says. */
@@ -292,7 +292,7 @@ export function needsRating(
   )
 }
 
-/** The input of a charge program besides its terms of pricing. */
+/** The input of a charge program, without its terms of pricing. */
 export interface ProgramRequest {
   usaget: string
   used: number
@@ -368,15 +368,15 @@ function prepaidOrder(
 function isUsable(
   { prepaidIncludes }: Catalogue,
   { kind, usaget, prepaidIncludeId }: Bucket,
-  wanted: string,
+  requested: string,
   { rateKey, plan }: SegmentStart,
   atMs: number,
 ): boolean {
   const revisions = prepaidIncludes.get(prepaidIncludeId)
   const include: PrepaidInclude | undefined = revisionAt(revisions, atMs) ?? revisions?.at(-1)
-  const isItsUsage = kind === 'totalCost' || usaget === wanted
+  const isItsUsage = kind === 'totalCost' || usaget === requested
   if (include === undefined) return isItsUsage
-  if (!isItsUsage && !include.moreUsagets.includes(wanted)) return false
+  if (!isItsUsage && !include.moreUsagets.includes(requested)) return false
   const allowed = include.allowedIn?.get(plan) ?? include.allowedIn?.get('BASE')
   return allowed === undefined || allowed.has(rateKey)
 }

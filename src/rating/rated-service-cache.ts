@@ -19,7 +19,7 @@ export interface RatedService {
   untilMs: number
 }
 
-/** The input of rating besides products and rate, which belong to the same catalogue. */
+/** The input of rating, without products and rate, which belong to the same catalogue. */
 export interface RatingTerms {
   catalogue: Catalogue
   mapTax: TaxMapping

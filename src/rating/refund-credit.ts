@@ -40,13 +40,13 @@ export interface Credited {
 /** `microsMax`: the remaining limit of the request. Returns a reason if it is denied. */
 export function creditRefund(
   owners: CounterOwners,
-  wanted: ServiceRequest,
+  serviceRequest: ServiceRequest,
   usage: Omit<Usage, 'service'>,
   context: ChargeContext,
   profile: SubscriberProfile,
   microsMax: number,
 ): Credited | Reason {
-  const { requested: units, usaget } = wanted
+  const { requested: units, usaget } = serviceRequest
   const { refundMicrosMax, refundUnitsMax } = context.settings
   const isMoney = usaget === MONEY_USAGE
   if (units <= 0) return 'nothingToRefund'
@@ -54,7 +54,7 @@ export function creditRefund(
   if (isTooMany || refundMicrosMax === 0) return 'refundLimit'
   // A barred subscriber may not use services, but is still refunded.
   const served = { ...profile, barred: false }
-  const rated = rateService(context, served, { ...usage, service: wanted })
+  const rated = rateService(context, served, { ...usage, service: serviceRequest })
   const terms = isMoney ? moneyTerms(rated, usage, context, served) : rated
   if (typeof terms === 'string') return terms
   const micros = priceOfAll(terms.start, units)
@@ -62,11 +62,11 @@ export function creditRefund(
   const opened = openFundingSources(owners, terms, served)
   const { atMs } = usage
   const begunMs = begunBy(atMs, context)
-  const wantedAt = { usaget, used: 0, requested: units, atMs, begunMs }
-  const request = { ...wantedAt, end: 'none', exact: true } as const
+  const usageAt = { usaget, used: 0, requested: units, atMs, begunMs }
+  const request = { ...usageAt, end: 'none', exact: true } as const
   const { catalogue } = context
   const { nextOrder } = buildProgram(catalogue, opened.owners, null, opened.start, request)
-  const work = new CreditWork(opened.owners, opened.start, wanted, atMs)
+  const work = new CreditWork(opened.owners, opened.start, serviceRequest, atMs)
   try {
     if (!work.run(units, nextOrder)) return micros > 0 ? 'noCredit' : 'nothingToRefund'
   } catch (error) {
@@ -81,7 +81,7 @@ function priceOfAll(
   { tariff, others, fundingSources, isPrepaid }: SegmentStart,
   units: number,
 ): number {
-  const used = { used: 0, covered: 0, priced: 0, charged: 0, carried: null }
+  const used = { used: 0, includedMoneyUnits: 0, chargedUnits: 0, charged: 0, carried: null }
   try {
     return priceOf(
       { tariff, others, access: true, fundingSources, isPrepaid, ...used },
@@ -139,13 +139,18 @@ class CreditWork {
   owners: CounterOwners
   readonly segment: Segment
 
-  constructor(owners: CounterOwners, start: SegmentStart, wanted: ServiceRequest, atMs: number) {
+  constructor(
+    owners: CounterOwners,
+    start: SegmentStart,
+    serviceRequest: ServiceRequest,
+    atMs: number,
+  ) {
     const { subscriber, account } = owners
     this.owners = {
       subscriber: copyOwner(subscriber),
       account: account === null ? null : copyOwner(account),
     }
-    const { ratingGroup, usaget, calledNumber } = wanted
+    const { ratingGroup, usaget, calledNumber } = serviceRequest
     const service = emptyService(ratingGroup, usaget, calledNumber)
     this.segment = startedService(service, start, atMs).segment as Segment
   }
@@ -171,16 +176,16 @@ class CreditWork {
     const { segment } = this
     if (bucket.kind === 'units') {
       const units = Math.min(left, bucket.spent)
-      segment.grouped += units
+      segment.includedUnits += units
       this.#giveBack(source, bucket, units, 'units')
       return units
     }
-    const { tariff, covered, coveredMicros } = segment
+    const { tariff, includedMoneyUnits, includedMicros } = segment
     if (isFree(tariff)) return 0
-    const units = affordable(tariff, false, covered, coveredMicros, bucket.spent, left)
-    segment.covered += units
-    segment.coveredMicros = charge(tariff, segment.covered, false)
-    this.#giveBack(source, bucket, segment.coveredMicros - coveredMicros, 'money')
+    const units = affordable(tariff, false, includedMoneyUnits, includedMicros, bucket.spent, left)
+    segment.includedMoneyUnits += units
+    segment.includedMicros = charge(tariff, segment.includedMoneyUnits, false)
+    this.#giveBack(source, bucket, segment.includedMicros - includedMicros, 'money')
     return units
   }
 
@@ -229,7 +234,7 @@ class CreditWork {
 
   #priced(units: number): number {
     const { segment } = this
-    segment.priced = units
+    segment.chargedUnits = units
     segment.charged = priceOf(segment, units, segment.used)
     return segment.charged
   }

@@ -29,31 +29,36 @@ function oneInterval(units: number, micros: number): Tariff {
 export function splitUnits(segment: Segment, units: number): SplitSegment {
   const remaining = copySegment(segment)
   const refunded = emptyRefund(segment)
-  const priced = Math.min(units, segment.priced)
-  const covered = Math.min(units - priced, segment.covered)
+  const chargedUnits = Math.min(units, segment.chargedUnits)
+  const includedMoneyUnits = Math.min(units - chargedUnits, segment.includedMoneyUnits)
   remaining.used -= units
-  remaining.priced -= priced
-  remaining.covered -= covered
+  remaining.chargedUnits -= chargedUnits
+  remaining.includedMoneyUnits -= includedMoneyUnits
   remaining.charged = Math.min(
     segment.charged,
-    priceOf(remaining, remaining.priced, remaining.used),
+    priceOf(remaining, remaining.chargedUnits, remaining.used),
   )
-  const coveredPrice = charge(segment.tariff, remaining.covered, false)
-  remaining.coveredMicros = Math.min(segment.coveredMicros, coveredPrice)
+  const coveredPrice = charge(segment.tariff, remaining.includedMoneyUnits, false)
+  remaining.includedMicros = Math.min(segment.includedMicros, coveredPrice)
   refunded.used = units
-  refunded.priced = priced
-  refunded.covered = covered
+  refunded.chargedUnits = chargedUnits
+  refunded.includedMoneyUnits = includedMoneyUnits
   refunded.charged = segment.charged - remaining.charged
-  refunded.coveredMicros = segment.coveredMicros - remaining.coveredMicros
+  refunded.includedMicros = segment.includedMicros - remaining.includedMicros
   const money = takePayments(remaining, isOwnMoney, refunded.charged)
   const limits = takePayments(remaining, ({ kind }) => kind === 'limit', sumOf(money))
-  const groupMoney = takePayments(remaining, isGroupMoney, refunded.coveredMicros)
-  const own = takePayments(remaining, ({ kind }) => kind === 'units', units - priced - covered)
-  refunded.grouped = sumOf(own.filter(({ counter }) => counter !== ''))
-  remaining.grouped -= refunded.grouped
+  const groupMoney = takePayments(remaining, isGroupMoney, refunded.includedMicros)
+  const own = takePayments(
+    remaining,
+    ({ kind }) => kind === 'units',
+    units - chargedUnits - includedMoneyUnits,
+  )
+  refunded.includedUnits = sumOf(own.filter(({ counter }) => counter !== ''))
+  remaining.includedUnits -= refunded.includedUnits
   refunded.payments = [...money, ...limits, ...groupMoney, ...own]
-  if (priced > 0) refunded.tariff = oneInterval(priced, refunded.charged)
-  else if (covered > 0) refunded.tariff = oneInterval(covered, refunded.coveredMicros)
+  if (chargedUnits > 0) refunded.tariff = oneInterval(chargedUnits, refunded.charged)
+  else if (includedMoneyUnits > 0)
+    refunded.tariff = oneInterval(includedMoneyUnits, refunded.includedMicros)
   refunded.others = []
   return { refunded, remaining }
 }
@@ -67,7 +72,7 @@ export function splitMoney(segment: Segment, micros: number): SplitSegment {
   const limits = takePayments(remaining, ({ kind }) => kind === 'limit', sumOf(money))
   refunded.payments = [...money, ...limits]
   refunded.used = micros
-  refunded.priced = micros
+  refunded.chargedUnits = micros
   refunded.charged = micros
   refunded.tariff = ONE_MICRO_PER_UNIT
   refunded.others = []
@@ -91,10 +96,10 @@ export function moneyStart(start: SegmentStart): SegmentStart {
  * no longer yields the charge and is replaced.
  */
 export function recomputable(segment: Segment): Segment {
-  const { priced, charged, used } = segment
-  if (priced === 0 || priceOf(segment, priced, used) === charged) return segment
+  const { chargedUnits, charged, used } = segment
+  if (chargedUnits === 0 || priceOf(segment, chargedUnits, used) === charged) return segment
   const refunded = copySegment(segment)
-  refunded.tariff = oneInterval(priced, charged)
+  refunded.tariff = oneInterval(chargedUnits, charged)
   refunded.others = []
   return refunded
 }
@@ -102,15 +107,15 @@ export function recomputable(segment: Segment): Segment {
 function emptyRefund(segment: Segment): Segment {
   const refunded = copySegment(segment)
   refunded.used = 0
-  refunded.grouped = 0
-  refunded.covered = 0
-  refunded.priced = 0
-  refunded.coveredMicros = 0
+  refunded.includedUnits = 0
+  refunded.includedMoneyUnits = 0
+  refunded.chargedUnits = 0
+  refunded.includedMicros = 0
   refunded.charged = 0
   refunded.debt = 0
   refunded.accountDebt = 0
-  refunded.lapsedUnits = 0
-  refunded.lapsedMicros = 0
+  refunded.forfeitedUnits = 0
+  refunded.forfeitedMicros = 0
   refunded.payments = []
   return refunded
 }

@@ -87,7 +87,7 @@ class RefundWork implements Refund, UnitWork<WorkState> {
     const isOfAll =
       session.state !== 'open' && request.services.every((one) => !this.#isOfPart(one))
     if (!isOfAll) {
-      for (const wanted of request.services) this.services.push(this.#service(wanted))
+      for (const service of request.services) this.services.push(this.#service(service))
       return
     }
     for (const [index, { segment }] of session.services.entries()) {
@@ -95,12 +95,12 @@ class RefundWork implements Refund, UnitWork<WorkState> {
     }
   }
 
-  #service(wanted: ServiceRequest): ServiceOutcome {
-    return wanted.parts === null ? this.settle(wanted) : settleUnits(this, wanted, true)
+  #service(request: ServiceRequest): ServiceOutcome {
+    return request.parts === null ? this.settle(request) : settleUnits(this, request, true)
   }
 
-  settle(wanted: ServiceRequest): ServiceOutcome {
-    return this.session.state === 'open' ? this.#credit(wanted) : this.#part(wanted)
+  settle(request: ServiceRequest): ServiceOutcome {
+    return this.session.state === 'open' ? this.#credit(request) : this.#part(request)
   }
 
   state(): WorkState {
@@ -119,63 +119,63 @@ class RefundWork implements Refund, UnitWork<WorkState> {
   }
 
   /** Whether the request states an amount, or names a service of the event. */
-  #isOfPart(wanted: ServiceRequest): boolean {
-    const names = [wanted, ...(wanted.parts ?? []).map((part) => ({ ...wanted, ...part }))]
+  #isOfPart(request: ServiceRequest): boolean {
+    const names = [request, ...(request.parts ?? []).map((part) => ({ ...request, ...part }))]
     return names.some((name) => name.requested >= 0 || this.#indexOf(name) >= 0)
   }
 
   /** Refunds a service without an event. */
-  #credit(wanted: ServiceRequest): ServiceOutcome {
+  #credit(serviceRequest: ServiceRequest): ServiceOutcome {
     const { session, subscriber, account } = this
     const request = this.#request
     const context = this.#context
     const { eventTimeMs: atMs, fields } = request
     const { nowMs, profile } = context
-    if (profile === null) return denied(wanted, 'unknownSubscriber')
+    if (profile === null) return denied(serviceRequest, 'unknownSubscriber')
     const usage = { fields, atMs, nowMs }
     const owners = { subscriber, account }
-    const credited = creditRefund(owners, wanted, usage, context, profile, this.#microsLeft)
-    if (typeof credited === 'string') return denied(wanted, credited)
+    const credited = creditRefund(owners, serviceRequest, usage, context, profile, this.#microsLeft)
+    if (typeof credited === 'string') return denied(serviceRequest, credited)
     this.subscriber = credited.owners.subscriber
     this.account = credited.owners.account
     this.#microsLeft -= credited.micros
-    const { ratingGroup, usaget, calledNumber, serviceIdentifier } = wanted
+    const { ratingGroup, usaget, calledNumber, serviceIdentifier } = serviceRequest
     session.services.push(emptyService(ratingGroup, usaget, calledNumber, serviceIdentifier))
     const service = this.#ended(session.services.length - 1, credited.segment, null)
     service.endedMicros -= credited.segment.charged
-    return refundOutcome(wanted, wanted.requested, service)
+    return refundOutcome(serviceRequest, serviceRequest.requested, service)
   }
 
   /** Refunds one service of an event, or a part of it. */
-  #part(wanted: ServiceRequest): ServiceOutcome {
-    const index = this.#indexOf(wanted)
+  #part(request: ServiceRequest): ServiceOutcome {
+    const index = this.#indexOf(request)
     const segment = this.session.services[index]?.segment ?? null
-    const { requested } = wanted
+    const { requested } = request
     if (segment === null) {
-      return wanted.usaget === MONEY_USAGE && requested > 0
-        ? this.#money(wanted)
-        : denied(wanted, 'nothingToRefund')
+      return request.usaget === MONEY_USAGE && requested > 0
+        ? this.#money(request)
+        : denied(request, 'nothingToRefund')
     }
-    if (requested === 0) return denied(wanted, 'nothingToRefund')
-    if (requested > segment.used) return denied(wanted, 'refundLimit')
+    if (requested === 0) return denied(request, 'nothingToRefund')
+    if (requested > segment.used) return denied(request, 'refundLimit')
     if (requested < 0 || requested === segment.used) return this.#whole(index, segment)
     const { refunded, remaining } = splitUnits(segment, requested)
     this.#giveBack(refunded)
     const service = this.#ended(index, refunded, remaining)
     service.usedTotal -= refunded.used
-    return refundOutcome(wanted, requested, service)
+    return refundOutcome(request, requested, service)
   }
 
   /** Refunds an amount of money of an event, from the last of its services backwards. */
-  #money(wanted: ServiceRequest): ServiceOutcome {
+  #money(request: ServiceRequest): ServiceOutcome {
     const { services } = this.session
     const charged = services.map((service) =>
-      service.segment !== null && isNamed(service, wanted) ? service.segment.charged : 0,
+      service.segment !== null && isNamed(service, request) ? service.segment.charged : 0,
     )
     const most = charged.reduce((sum, micros) => sum + micros, 0)
-    if (most === 0) return denied(wanted, 'nothingToRefund')
-    if (wanted.requested > most) return denied(wanted, 'refundLimit')
-    let left = wanted.requested
+    if (most === 0) return denied(request, 'nothingToRefund')
+    if (request.requested > most) return denied(request, 'refundLimit')
+    let left = request.requested
     let cost = 0
     for (let index = charged.length - 1; left > 0; index -= 1) {
       const micros = Math.min(left, charged[index] as number)
@@ -183,8 +183,8 @@ class RefundWork implements Refund, UnitWork<WorkState> {
       left -= micros
       cost = costOf(this.#moneyOf(index, micros))
     }
-    const outcome = settledOnly(wanted)
-    outcome.granted = wanted.requested
+    const outcome = settledOnly(request)
+    outcome.granted = request.requested
     outcome.cost = cost
     return outcome
   }
@@ -229,13 +229,13 @@ class RefundWork implements Refund, UnitWork<WorkState> {
   }
 
   /** Index of the service of the event to refund; -1 if no refundable service matches. */
-  #indexOf(wanted: ServiceKey): number {
+  #indexOf(key: ServiceKey): number {
     const { services } = this.session
-    const exact = services.findIndex((one) => one.segment !== null && isSameService(one, wanted))
+    const exact = services.findIndex((one) => one.segment !== null && isSameService(one, key))
     if (exact >= 0) return exact
     const [one, ...more] = services.flatMap((service, index) => {
-      const isLeft = service.segment !== null && service.usaget === wanted.usaget
-      return isLeft && isNamed(service, wanted) ? [index] : []
+      const isLeft = service.segment !== null && service.usaget === key.usaget
+      return isLeft && isNamed(service, key) ? [index] : []
     })
     return one !== undefined && more.length === 0 ? one : -1
   }
@@ -255,9 +255,9 @@ class RefundWork implements Refund, UnitWork<WorkState> {
 }
 
 /** Whether the service matches a refund, which may omit rating group and service identifier. */
-function isNamed(service: ServiceKey, wanted: ServiceKey): boolean {
-  const isOfGroup = wanted.ratingGroup < 0 || service.ratingGroup === wanted.ratingGroup
-  const { serviceIdentifier: identifier } = wanted
+function isNamed(service: ServiceKey, key: ServiceKey): boolean {
+  const isOfGroup = key.ratingGroup < 0 || service.ratingGroup === key.ratingGroup
+  const { serviceIdentifier: identifier } = key
   return isOfGroup && (identifier === '' || service.serviceIdentifier === identifier)
 }
 
@@ -292,10 +292,10 @@ function reversed(refunded: Segment, number: number, atMs: number): Segment {
   line.lastMs = atMs
   line.late = false
   line.used = minus(refunded.used)
-  line.grouped = minus(refunded.grouped)
-  line.covered = minus(refunded.covered)
-  line.priced = minus(refunded.priced)
-  line.coveredMicros = minus(refunded.coveredMicros)
+  line.includedUnits = minus(refunded.includedUnits)
+  line.includedMoneyUnits = minus(refunded.includedMoneyUnits)
+  line.chargedUnits = minus(refunded.chargedUnits)
+  line.includedMicros = minus(refunded.includedMicros)
   line.charged = minus(refunded.charged)
   line.debt = minus(refunded.debt)
   line.accountDebt = minus(refunded.accountDebt)

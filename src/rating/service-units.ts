@@ -19,16 +19,16 @@ export interface ChosenUnits {
 /** Units that the session granted before are charged again; for new ones the prices decide. */
 export function chooseUnits(
   session: Session,
-  wanted: ServiceRequest,
+  request: ServiceRequest,
   hasPrice: (service: ServiceRequest) => boolean,
 ): ChosenUnits {
-  const own = partRequest(wanted, wanted)
-  const of = (role: ServicePart['role']) =>
-    (wanted.parts ?? [])
+  const own = partRequest(request, request)
+  const partsIn = (role: ServicePart['role']) =>
+    (request.parts ?? [])
       .filter((part) => part.role === role)
-      .map((part) => partRequest(wanted, part))
-  const beside = of('beside')
-  const replacing = replacementOf(session, own, of('preferred'), of('held'), hasPrice)
+      .map((part) => partRequest(request, part))
+  const beside = partsIn('beside')
+  const replacing = replacementOf(session, own, partsIn('preferred'), partsIn('held'), hasPrice)
   const isOwnCharged =
     replacing === null && (beside.length === 0 || isNeeded(session, own, hasPrice))
   const main = replacing ?? (isOwnCharged ? [own] : [])
@@ -40,7 +40,7 @@ export function chooseUnits(
     else if (each.requested > 0) free.push({ usaget: each.usaget, granted: each.requested })
   }
   const isOwnFree = main.every(({ usaget }) =>
-    of('preferred').every((one) => one.usaget !== usaget),
+    partsIn('preferred').every((one) => one.usaget !== usaget),
   )
   if (!isOwnCharged && isOwnFree && own.requested > 0 && charged.length > 0) {
     free.push({ usaget: own.usaget, granted: own.requested })
@@ -84,11 +84,11 @@ function hasBegun(session: Session, service: ServiceRequest): boolean {
 
 /** A part, or the service's own units, as a separate service. */
 function partRequest(
-  wanted: ServiceRequest,
+  request: ServiceRequest,
   { usaget, requested, used, usedBefore }: Omit<ServicePart, 'role'>,
 ): ServiceRequest {
-  const { calledNumber } = wanted
-  const service = withVolumes(wanted, requested, used, usedBefore, calledNumber)
+  const { calledNumber } = request
+  const service = withVolumes(request, requested, used, usedBefore, calledNumber)
   service.usaget = usaget
   service.parts = null
   return service
@@ -120,10 +120,10 @@ const HALVINGS_MAX = 40
  */
 export function settleUnits<State>(
   work: UnitWork<State>,
-  wanted: ServiceRequest,
+  request: ServiceRequest,
   isExact: boolean,
 ): ServiceOutcome {
-  const { charged, free } = chooseUnits(work.session, wanted, (service) => work.hasPrice(service))
+  const { charged, free } = chooseUnits(work.session, request, (service) => work.hasPrice(service))
   const before = work.state()
   let outcomes = charged.map((service) => work.settle(service))
   for (let halvings = 1; isPartlyGranted(outcomes); halvings += 1) {
@@ -132,9 +132,9 @@ export function settleUnits<State>(
     work.restore(before)
     const divisor = isLast ? 0 : 2 ** halvings
     outcomes = charged.map((service) => work.settle(withReducedRequest(service, divisor)))
-    if (isLast) return combinedOutcome(wanted, [{ ...denied, cost: 0 }, ...outcomes], [])
+    if (isLast) return combinedOutcome(request, [{ ...denied, cost: 0 }, ...outcomes], [])
   }
-  return combinedOutcome(wanted, outcomes, free)
+  return combinedOutcome(request, outcomes, free)
 }
 
 /** Whether some kinds of units are granted and other requested ones are denied. */
@@ -153,7 +153,7 @@ function withReducedRequest(service: ServiceRequest, divisor: number): ServiceRe
 
 /** Combines outcomes into one: that of denied units, if there are any. */
 function combinedOutcome(
-  wanted: ServiceRequest,
+  request: ServiceRequest,
   outcomes: readonly ServiceOutcome[],
   free: readonly PartGrant[],
 ): ServiceOutcome {
@@ -161,7 +161,7 @@ function combinedOutcome(
   const isGranted = lead?.reason === 'granted'
   const charged = isGranted ? outcomes.filter(({ granted }) => granted > 0) : []
   const grants: PartGrant[] = charged.length === 0 ? [] : [...charged, ...free]
-  const own = grants.find(({ usaget }) => usaget === wanted.usaget)
+  const own = grants.find(({ usaget }) => usaget === request.usaget)
   const parts = grants.filter((grant) => grant !== own)
   let [validityMs, tariffChangeMs, cost] = [0, 0, 0]
   for (const outcome of outcomes) {
@@ -170,9 +170,9 @@ function combinedOutcome(
     cost += outcome.cost
   }
   return {
-    ratingGroup: wanted.ratingGroup,
-    serviceIdentifier: wanted.serviceIdentifier,
-    usaget: wanted.usaget,
+    ratingGroup: request.ratingGroup,
+    serviceIdentifier: request.serviceIdentifier,
+    usaget: request.usaget,
     reason: lead?.reason ?? 'granted',
     granted: own?.granted ?? 0,
     parts: parts.length === 0 ? null : parts.map(({ usaget, granted }) => ({ usaget, granted })),

@@ -159,43 +159,43 @@ export class SessionWork implements UnitWork<WorkState> {
    * Settles one service and makes the next grant. A service that cannot be priced is left
    * unchanged.
    */
-  #service(wanted: ServiceRequest): ServiceOutcome {
-    if (wanted.parts !== null) return settleUnits(this, wanted, this.#request.kind === 'event')
-    return this.settle(wanted)
+  #service(request: ServiceRequest): ServiceOutcome {
+    if (request.parts !== null) return settleUnits(this, request, this.#request.kind === 'event')
+    return this.settle(request)
   }
 
-  settle(wanted: ServiceRequest): ServiceOutcome {
+  settle(request: ServiceRequest): ServiceOutcome {
     const { services } = this.session
-    const previous = serviceOf(this.session, wanted)
-    const used = newlyUsed(wanted, previous)
+    const previous = serviceOf(this.session, request)
+    const used = newlyUsed(request, previous)
     // An event reserves nothing, which would have to be released.
-    if (this.#isStopped && used === 0 && this.#request.kind === 'event') return settledOnly(wanted)
+    if (this.#isStopped && used === 0 && this.#request.kind === 'event') return settledOnly(request)
     const isSilent = this.#hasExpired || this.#isStopped
     const outcome =
       used < 0
-        ? denied(wanted, 'totalBelow')
+        ? denied(request, 'totalBelow')
         : this.#settleReport(
-            effectiveRequest(this.#request, wanted, used, previous, isSilent),
+            effectiveRequest(this.#request, request, used, previous, isSilent),
             previous,
           )
     // A service without any grant or usage is not added to the session.
     const isNothing = outcome.reason !== 'granted' || this.#isStopped
     if (isNothing && used === 0 && !services.includes(previous)) this.session.services = services
-    if (wanted.checksCredit && wanted.requested === 0) this.#checkCredit(wanted, outcome)
-    const left = findService(this.session, wanted)
+    if (request.checksCredit && request.requested === 0) this.#checkCredit(request, outcome)
+    const left = findService(this.session, request)
     outcome.cost = left === undefined ? 0 : costOf(left)
     return outcome
   }
 
   /** Determines whether one unit could be granted, without granting it. */
-  #checkCredit(wanted: ServiceRequest, outcome: ServiceOutcome): void {
+  #checkCredit(request: ServiceRequest, outcome: ServiceOutcome): void {
     const isWithoutGrant = this.#hasExpired || this.#isStopped || this.#request.kind === 'release'
     if (outcome.reason !== 'granted' || isWithoutGrant) return
     const before = this.state()
-    const effective = withVolumes(wanted, 1, 0, -1, wanted.calledNumber)
+    const effective = withVolumes(request, 1, 0, -1, request.calledNumber)
     const { reason, validityMs, finalUnit } = this.#settleReport(
       effective,
-      serviceOf(this.session, wanted),
+      serviceOf(this.session, request),
     )
     this.restore(before)
     outcome.reason = reason
@@ -319,8 +319,8 @@ export class SessionWork implements UnitWork<WorkState> {
   }
 
   /** An update after expiry has no further units. */
-  #settledOnly(wanted: ServiceRequest): ServiceOutcome {
-    const outcome = settledOnly(wanted)
+  #settledOnly(request: ServiceRequest): ServiceOutcome {
+    const outcome = settledOnly(request)
     outcome.finalUnit = this.#hasExpired && this.#request.kind === 'update'
     return outcome
   }

@@ -66,7 +66,7 @@ export interface QueueOptions extends Omit<QueueLimitOptions, 'limitMax'> {
 export const TICK_MS = 20
 
 /**
- * Memory per request besides its message: the decoded request and the values that its answer
+ * Memory per request in addition to its message: the decoded request and the values that its answer
  * repeats.
  */
 export const REQUEST_BYTES = 2_048

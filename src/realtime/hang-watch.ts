@@ -35,7 +35,7 @@ export function watchForHangs(limitMs: number): HangWatch {
   const memory = new SharedArrayBuffer(2 * Int32Array.BYTES_PER_ELEMENT)
   const cells = new Int32Array(memory)
   const beatMs = Math.ceil(limitMs / BEATS)
-  // Without the options of this process, which may load modules.
+  // The options of this process are dropped: they may load modules.
   const options = { eval: true, execArgv: [], env: {} }
   const watcher = new Worker(WATCHER, { ...options, workerData: { memory, limitMs, beatMs } })
   watcher.unref()

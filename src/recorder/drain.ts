@@ -197,8 +197,8 @@ class DrainLoop {
 
   #gatherMs(): number {
     const { gatherMs } = this.#options
-    const wantedMs = this.#writingMs / WRITING_SHARE
-    return Math.max(gatherMs, Math.min(wantedMs, gatherMs * GATHER_FACTOR_MAX))
+    const targetMs = this.#writingMs / WRITING_SHARE
+    return Math.max(gatherMs, Math.min(targetMs, gatherMs * GATHER_FACTOR_MAX))
   }
 
   /** Until the next round may begin. */

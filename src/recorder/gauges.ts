@@ -1,4 +1,4 @@
-/** Periodic metrics that no process can count by itself, read from the stores. */
+/** Periodic metrics that no single process can count, read from the stores. */
 import type { Catalog } from '../catalog/connection.ts'
 import { DEBT_BUCKET_ID } from '../catalog/records/usage/balance-document.ts'
 import { moneyOf } from '../catalog/records/usage/money-value.ts'

@@ -26,7 +26,7 @@ import { writeLateLines } from './late-lines.ts'
 
 export interface FlushOptions {
   known: KnownRecords
-  /** That of `known` when the entries were read. */
+  /** Value of `known` when the entries were read. */
   tenure: number
   count: CountOperations
   cycles: CycleEnds

@@ -110,8 +110,8 @@ export function fileOf(job: JobDocument | null, request: FileRequest, nowMs: num
 }
 
 function isSame(a: string, b: string): boolean {
-  const [given, wanted] = [Buffer.from(a), Buffer.from(b)]
-  return given.length === wanted.length && timingSafeEqual(given, wanted)
+  const [received, expected] = [Buffer.from(a), Buffer.from(b)]
+  return received.length === expected.length && timingSafeEqual(received, expected)
 }
 
 /** Rows between two updates of the progress. */

@@ -68,10 +68,10 @@ export function offsetMs(offset: ClockOffset): number {
 /** Sets the offset unless it is greater already: a clock never goes back. */
 export function raiseOffset(offset: ClockOffset, aheadMs: number): void {
   const cell = new BigInt64Array(offset)
-  const wanted = BigInt(aheadMs)
+  const target = BigInt(aheadMs)
   for (;;) {
     const current = Atomics.load(cell, 0)
-    if (current >= wanted || Atomics.compareExchange(cell, 0, current, wanted) === current) return
+    if (current >= target || Atomics.compareExchange(cell, 0, current, target) === current) return
   }
 }
 

@@ -61,6 +61,6 @@ export function lingerAndClose(socket: Duplex): void {
   socket.once('end', () => socket.destroy())
   socket.end()
   socket.resume()
-  // A handle that Node has paused because a body was not read does not resume by itself.
+  // A handle that Node has paused because a body was not read does not resume automatically.
   socket._read(0)
 }

@@ -31,7 +31,7 @@ const PING_MS = 5_000
 
 /**
  * Subscribes on a separate connection, to any node of a cluster: messages reach all of them.
- * Reconnects by itself, in a cluster to the next node. Exceptions of the listener are logged.
+ * Reconnects automatically, in a cluster to the next node. Exceptions of the listener are logged.
  * `onListening` is called each time that messages are received from now on; before, some may have
  * been missed.
  */

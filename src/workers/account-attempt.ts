@@ -18,8 +18,8 @@ import { formatLocation } from '../ledger/ledger.ts'
 import type { ChargeCommit, ChargeDecision, ChargeView } from '../rating/decision.ts'
 import type { CreditEvent } from '../store/session-events.ts'
 import type { CommitEvents } from './commit-events.ts'
-import type { Item } from './item.ts'
 import type { CachedOwner } from './owner-cache.ts'
+import type { PendingCharge } from './pending-charge.ts'
 import type { CachedProfile } from './profiles.ts'
 import { registersSession } from './session-registrations.ts'
 import { SmallMap } from './small-map.ts'
@@ -76,7 +76,7 @@ export class AccountAttempt {
   }
 
   /** The states on which the next request of this subscriber and session is decided. */
-  view(cached: CachedOwner, { sessionKey, request }: Item): ChargeView {
+  view(cached: CachedOwner, { sessionKey, request }: PendingCharge): ChargeView {
     const { state } = this.#ownerOf(cached)
     const latest = this.#sessions?.get(sessionKey)?.session
     // Another subscriber's session of this id matters only to a request that opens one.
@@ -91,7 +91,7 @@ export class AccountAttempt {
    * not rated. `known`: that of the subscriber, if rules for events need it.
    */
   add(
-    item: Item,
+    item: PendingCharge,
     view: ChargeView,
     { outcome, commit }: ChargeDecision,
     profile: CachedProfile | null,
@@ -118,7 +118,7 @@ export class AccountAttempt {
   }
 
   /** The item waits for its profile. Items after it are still decided. */
-  defer(item: Item): void {
+  defer(item: PendingCharge): void {
     item.tentativeOutcome = null
   }
 
@@ -132,7 +132,7 @@ export class AccountAttempt {
   }
 
   #addSession(
-    item: Item,
+    item: PendingCharge,
     owner: WorkingOwner,
     viewed: Session | null,
     { session, lines }: ChargeCommit,
@@ -156,7 +156,7 @@ export class AccountAttempt {
    * id.
    */
   #begin(
-    { sessionKey }: Item,
+    { sessionKey }: PendingCharge,
     owner: WorkingOwner,
     session: Session,
     before: Session | null,
@@ -175,8 +175,8 @@ export class AccountAttempt {
     return written
   }
 
-  /** One registration for each session, whichever subscriber has it in the end. */
-  #register(item: Item, session: SessionCommit): void {
+  /** One registration for each session, of the subscriber that has it in the end. */
+  #register(item: PendingCharge, session: SessionCommit): void {
     const { sessionKey, expectedLocation } = item
     const location = formatLocation(item)
     this.#registrations ??= new SmallMap()

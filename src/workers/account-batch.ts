@@ -1,12 +1,12 @@
 /** Queues and batches of the batch executor. */
 import type { AccountCommit } from '../ledger/commit-layout.ts'
 import type { AccountAttempt } from './account-attempt.ts'
-import type { Item } from './item.ts'
 import type { CachedOwner } from './owner-cache.ts'
+import type { PendingCharge } from './pending-charge.ts'
 
 export interface AccountQueue {
   aid: number
-  waiting: Item[]
+  waiting: PendingCharge[]
   /** Whether a batch of the account is running or about to start. */
   isBusy: boolean
 }
@@ -14,7 +14,7 @@ export interface AccountQueue {
 /** The items of one account in a run. */
 export interface AccountBatch {
   account: AccountQueue
-  items: Item[]
+  items: PendingCharge[]
   attempt: number
   isEnded: boolean
   /** Whether its states were read from the ledger in this run, all at once. */

@@ -14,10 +14,10 @@ import { StoreDownError } from '../store/redis.ts'
 import { AccountAttempt, type DirectoryTtl } from './account-attempt.ts'
 import type { AccountBatch, AccountQueue, DecidedBatch } from './account-batch.ts'
 import { CommitEvents, type EventOptions } from './commit-events.ts'
-import { type Item, withinProfile } from './item.ts'
 import type { CachedOwner, OwnerCache } from './owner-cache.ts'
 import { OwnerLoader } from './owner-loader.ts'
 import { dropPastDeadline } from './past-deadline.ts'
+import { type PendingCharge, withinProfile } from './pending-charge.ts'
 import type { CachedProfile } from './profiles.ts'
 import { createRegistrationResolver, type RegistrationResolver } from './session-registrations.ts'
 
@@ -42,7 +42,7 @@ export interface BatchExecutorOptions extends EventOptions {
   /** The context of an attempt. Each request sets its profile and finder. */
   context: (nowMs: number) => ChargeContext
   /** The cached profile of an item if it satisfies its fences; undefined otherwise. */
-  profileOf: (item: Item, owners: FencedOwners, nowMs: number) => CachedProfile | undefined
+  profileOf: (item: PendingCharge, owners: FencedOwners, nowMs: number) => CachedProfile | undefined
   commitAttemptsMax: number
   directoryTtl: DirectoryTtl
   count: (name: CountName, by: number) => void
@@ -85,7 +85,7 @@ export class BatchExecutor {
   }
 
   /** Queues items; each is resolved once. Starts a run for all idle accounts. */
-  enqueue(items: readonly Item[]): void {
+  enqueue(items: readonly PendingCharge[]): void {
     for (const item of items) {
       let account = this.#accounts.get(item.aid)
       if (account === undefined) {
@@ -261,7 +261,7 @@ export class BatchExecutor {
     }
   }
 
-  #profileOf(item: Item, owners: FencedOwners, { nowMs }: ChargeContext) {
+  #profileOf(item: PendingCharge, owners: FencedOwners, { nowMs }: ChargeContext) {
     return item.isProfileUnavailable ? undefined : this.#options.profileOf(item, owners, nowMs)
   }
 
@@ -324,14 +324,14 @@ export class BatchExecutor {
   async #refused({ batch, commit }: DecidedBatch, reply: CommitReply): Promise<AccountBatch[]> {
     switch (reply.kind) {
       case 'busy':
-        if (reply.claim !== null) await this.#resolveRegistration(batch, reply.claim)
+        if (reply.registered !== null) await this.#resolveRegistration(batch, reply.registered)
         return [batch]
       case 'conflict':
         this.#options.count('conflicts', 1)
         this.#loader.update(commit as AccountCommit, reply)
         batch.isFresh = false
         break
-      case 'claimed':
+      case 'registered':
         await this.#resolveRegistration(batch, reply)
         break
       case 'down':
@@ -346,8 +346,8 @@ export class BatchExecutor {
     return []
   }
 
-  #resolveRegistration(batch: AccountBatch, claim: RegisteredSession): Promise<void> {
-    return this.#registrations.resolve(batch.items, claim, this.#options.clock.nowMs())
+  #resolveRegistration(batch: AccountBatch, registered: RegisteredSession): Promise<void> {
+    return this.#registrations.resolve(batch.items, registered, this.#options.clock.nowMs())
   }
 
   /**

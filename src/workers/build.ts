@@ -219,7 +219,7 @@ async function warmCaches(
 /** Time limit for loading recently used owners into the caches. */
 const WARM_UP = { timeMs: 10_000 }
 
-/** Identifiers of subscribers in requests, besides `sid` and those that rules look up. */
+/** Identifiers of subscribers in requests, in addition to `sid` and those that rules look up. */
 const NAMES = ['msisdn', 'imsi']
 
 /** A quarter of the caches, so that owners loaded later do not displace them. */

@@ -24,10 +24,10 @@ import {
 } from '../rating/decision.ts'
 import { activeServices, withUsageTotals } from '../rating/event-usage.ts'
 import type { CreditEvent } from '../store/session-events.ts'
-import type { Item } from './item.ts'
+import type { PendingCharge } from './pending-charge.ts'
 
 /** The request of which the usage is observed. */
-export type ObservedRequest = Pick<Item, 'request' | 'sessionKey'>
+export type ObservedRequest = Pick<PendingCharge, 'request' | 'sessionKey'>
 
 /** Rules for events, and the effect of their actions. */
 export interface EventOptions {

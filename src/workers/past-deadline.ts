@@ -1,7 +1,7 @@
 /** Requests past their deadline, and later requests of their sessions. */
 import { plainOutcome } from '../domain/charge-outcome.ts'
 import type { AccountBatch } from './account-batch.ts'
-import type { Item } from './item.ts'
+import type { PendingCharge } from './pending-charge.ts'
 
 /**
  * Drops requests past their deadline, of which nothing was sent to the ledger, and all later
@@ -22,7 +22,11 @@ export function dropPastDeadline(batch: AccountBatch, nowMs: number): number {
 /**
  * Answers the dropped items and returns the others. Adds the keys of their sessions to `broken`.
  */
-function withoutPastDeadline(items: readonly Item[], nowMs: number, broken: Set<string>): Item[] {
+function withoutPastDeadline(
+  items: readonly PendingCharge[],
+  nowMs: number,
+  broken: Set<string>,
+): PendingCharge[] {
   for (const item of items) {
     if (!broken.has(item.sessionKey) && !item.isPastDeadline(nowMs)) continue
     broken.add(item.sessionKey)
@@ -32,7 +36,10 @@ function withoutPastDeadline(items: readonly Item[], nowMs: number, broken: Set<
 }
 
 /** Answers the items of these sessions and returns the others. */
-function withoutBroken(items: readonly Item[], broken: ReadonlySet<string>): Item[] {
+function withoutBroken(
+  items: readonly PendingCharge[],
+  broken: ReadonlySet<string>,
+): PendingCharge[] {
   return items.filter((item) => {
     if (!broken.has(item.sessionKey)) return true
     item.resolve(plainOutcome('timedOut'))

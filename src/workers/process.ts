@@ -14,8 +14,8 @@ import type { ChargeContext } from '../rating/decision.ts'
 import type { Clock } from '../runtime/clock.ts'
 import { BatchExecutor, type CountName } from './batch-executor.ts'
 import type { EventOptions } from './commit-events.ts'
-import { Item } from './item.ts'
 import { OwnerCache } from './owner-cache.ts'
+import { PendingCharge } from './pending-charge.ts'
 import type { PoolCheck } from './pools.ts'
 import type { ProfileCache } from './profiles.ts'
 import { type CustomerReads, RequestProfiles } from './request-profiles.ts'
@@ -130,7 +130,7 @@ class BatchProcessor implements Processor {
   async process(task: WorkerTask): Promise<WorkerResult> {
     const { requests, mayLookUp, mayAsk = false, deadlineMs } = task
     const { own } = this.#options.rules
-    const items = requests.map((request) => new Item(request, own))
+    const items = requests.map((request) => new PendingCharge(request, own))
     this.#refuse(items)
     const admitted = items.filter(isUnanswered)
     if (mayLookUp) await this.#chargeWithLookups(admitted, deadlineMs, mayAsk)
@@ -145,7 +145,7 @@ class BatchProcessor implements Processor {
    * Answers starts and events while they are refused. One whose session is cached is a
    * retransmission, which already has its answer; for others only the store could tell.
    */
-  #refuse(items: readonly Item[]): void {
+  #refuse(items: readonly PendingCharge[]): void {
     const refusal = this.#options.refusal()
     if (refusal === null) return
     const nowMs = this.#options.clock.nowMs()
@@ -157,7 +157,7 @@ class BatchProcessor implements Processor {
   }
 
   /** Whether this thread has the rules for which the request was decoded. */
-  readonly #hasRules = ({ request }: Item): boolean =>
+  readonly #hasRules = ({ request }: PendingCharge): boolean =>
     this.#options.rules.of(request.rules) !== undefined
 
   /**
@@ -165,7 +165,7 @@ class BatchProcessor implements Processor {
    * `isProfileUnavailable`: see `Item`.
    */
   async #charge(
-    items: readonly Item[],
+    items: readonly PendingCharge[],
     deadlineMs: number,
     isProfileUnavailable = false,
   ): Promise<void> {
@@ -181,7 +181,7 @@ class BatchProcessor implements Processor {
   }
 
   /** Rates, settles and commits. Resolves when each located item is resolved. */
-  #execute(items: readonly Item[], deadlineMs: number): Promise<void> | undefined {
+  #execute(items: readonly PendingCharge[], deadlineMs: number): Promise<void> | undefined {
     const located = items.filter(({ isLocated }) => isLocated)
     if (located.length === 0) return undefined
     return new Promise((done) => {
@@ -196,7 +196,7 @@ class BatchProcessor implements Processor {
    * a customer system, requests without one remain without an outcome unless `mayAsk`.
    */
   async #chargeWithLookups(
-    items: readonly Item[],
+    items: readonly PendingCharge[],
     deadlineMs: number,
     mayAsk: boolean,
   ): Promise<void> {
@@ -212,7 +212,7 @@ class BatchProcessor implements Processor {
     }
     for (let read = 0; read < PROFILE_READS_MAX && left.length > 0; read += 1) {
       await Promise.all(left.map((item) => this.#profiles.read(item)))
-      const isDown = ({ outcome }: Item) => outcome?.reason === 'storeDown'
+      const isDown = ({ outcome }: PendingCharge) => outcome?.reason === 'storeDown'
       await this.#settleOnly(left.filter(isDown), deadlineMs)
       left = left.filter(isUnanswered)
       await this.#charge(left, deadlineMs)
@@ -226,13 +226,17 @@ class BatchProcessor implements Processor {
    * Settles granted units although the profile cannot be read, or the rules for further grants are
    * unknown. All else fails.
    */
-  async #settleOnly(items: readonly Item[], deadlineMs: number, detail = ''): Promise<void> {
+  async #settleOnly(
+    items: readonly PendingCharge[],
+    deadlineMs: number,
+    detail = '',
+  ): Promise<void> {
     const granted = items.filter(({ isOpening }) => !isOpening)
     if (granted.length > 0) await this.#charge(granted, deadlineMs, true)
     for (const item of items) item.outcome ??= plainOutcome('storeDown', detail)
   }
 }
 
-function isUnanswered({ outcome }: Item): boolean {
+function isUnanswered({ outcome }: PendingCharge): boolean {
   return outcome === null
 }

@@ -9,8 +9,8 @@ import type { Ledger, SessionLocation } from '../ledger/ledger.ts'
 import type { Clock } from '../runtime/clock.ts'
 import { StoreDownError } from '../store/redis.ts'
 import type { FencedOwners } from './batch-executor.ts'
-import { type Item, profileInstantOf, queriesOf } from './item.ts'
 import type { CachedOwner, OwnerCache } from './owner-cache.ts'
+import { type PendingCharge, profileInstantOf, queriesOf } from './pending-charge.ts'
 import type { PoolCheck } from './pools.ts'
 import {
   type CachedProfile,
@@ -58,7 +58,7 @@ export class RequestProfiles {
 
   /** The cached profile of a located item if it satisfies the fences; undefined otherwise. */
   cached(
-    item: Item,
+    item: PendingCharge,
     { subscriber, account }: FencedOwners,
     nowMs: number,
   ): CachedProfile | undefined {
@@ -75,7 +75,7 @@ export class RequestProfiles {
   }
 
   /** As the queries of an open session (`queriesOf`), which every one of its requests has. */
-  #cachedBySid({ request, sid }: Item, nowMs: number): CachedProfile | undefined {
+  #cachedBySid({ request, sid }: PendingCharge, nowMs: number): CachedProfile | undefined {
     const { profiles } = this.#options
     const { eventTimeMs } = request
     const atMs = profileInstantOf(request, nowMs)
@@ -85,7 +85,7 @@ export class RequestProfiles {
   }
 
   /** Locates an item and reads its profile; sets its outcome if that is not possible. */
-  async read(item: Item): Promise<void> {
+  async read(item: PendingCharge): Promise<void> {
     const { isCatalogueLoaded, locator, customers, clock, onDamaged, onDefect } = this.#options
     const nowMs = clock.nowMs()
     if (!isCatalogueLoaded()) {
@@ -167,7 +167,7 @@ function isAbandoned({ fence }: CachedOwner, nowMs: number): boolean {
 }
 
 /** Whether the profile belongs to the item: an identifier may have been reassigned since. */
-function isOf({ profile }: CachedProfile, { aid, sid, isOpening }: Item): boolean {
+function isOf({ profile }: CachedProfile, { aid, sid, isOpening }: PendingCharge): boolean {
   if (profile === null) return true
   return profile.sid === sid && (profile.aid === aid || !isOpening)
 }

@@ -54,7 +54,7 @@ export class RuleBook {
     return key === '' ? this.#options.own : this.#sets.get(key)
   }
 
-  /** Fields of subscribers that any of the rules looks up, besides those of all installations. */
+  /** Fields of subscribers that any rule looks up, without those of all installations. */
   targetKeys(): readonly string[] {
     const sets = [this.#options.own, ...this.#sets.values()]
     return [...new Set(sets.flatMap(({ identification }) => identification.targetKeys()))]

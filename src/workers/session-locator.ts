@@ -4,7 +4,7 @@ import type { ChargeRequest } from '../domain/charge-request.ts'
 import { sessionKeyOf } from '../ledger/keys.ts'
 import type { SessionLocation } from '../ledger/ledger.ts'
 import { StoreDownError } from '../store/redis.ts'
-import { type Item, queriesOf } from './item.ts'
+import { type PendingCharge, queriesOf } from './pending-charge.ts'
 import type { CachedProfile, ProfileCache, ProfileQuery } from './profiles.ts'
 import type { RuleBook } from './rule-book.ts'
 import type { SessionLocationCache } from './session-location-cache.ts'
@@ -34,11 +34,11 @@ export class SessionLocator {
    * the directory. An item without a location then has an outcome, or needs data from MongoDB.
    */
   locate(
-    items: readonly Item[],
+    items: readonly PendingCharge[],
     isProfileUnavailable: boolean,
     nowMs: number,
   ): Promise<void> | undefined {
-    let unknown: Item[] | null = null
+    let unknown: PendingCharge[] | null = null
     for (const item of items) {
       this.#locateCached(item, isProfileUnavailable, nowMs)
       if (item.isLocated || item.outcome !== null || item.isOpening) continue
@@ -48,7 +48,7 @@ export class SessionLocator {
     return unknown === null ? undefined : this.#lookUp(unknown)
   }
 
-  #locateCached(item: Item, isProfileUnavailable: boolean, nowMs: number): void {
+  #locateCached(item: PendingCharge, isProfileUnavailable: boolean, nowMs: number): void {
     const { request } = item
     const cached = this.#locations.peek(request, nowMs)
     if (item.sessionKey === '') {
@@ -64,21 +64,23 @@ export class SessionLocator {
     else if (cached !== undefined) item.setLocation(cached)
   }
 
-  #place(item: Item, found: SessionLocation | ChargeOutcome | undefined): void {
+  #place(item: PendingCharge, found: SessionLocation | ChargeOutcome | undefined): void {
     if (found === undefined) return
     if (isLocation(found)) item.setLocation(found)
     else item.outcome = found
   }
 
   /** Looks up the sessions of items that do not open one. */
-  async #lookUp(items: readonly Item[]): Promise<void> {
-    const sessions = new Map<string, Item[]>()
+  async #lookUp(items: readonly PendingCharge[]): Promise<void> {
+    const sessions = new Map<string, PendingCharge[]>()
     for (const item of items) {
       const ofSession = sessions.get(item.sessionKey)
       if (ofSession === undefined) sessions.set(item.sessionKey, [item])
       else ofSession.push(item)
     }
-    const locations = await this.#find([...sessions.values()].map(([first]) => first as Item))
+    const locations = await this.#find(
+      [...sessions.values()].map(([first]) => first as PendingCharge),
+    )
     for (const ofSession of sessions.values()) {
       const found = locations.shift()
       for (const item of ofSession) this.#place(item, found)
@@ -86,7 +88,7 @@ export class SessionLocator {
   }
 
   /** The location of each session, or the outcome of its requests. */
-  async #find(sessions: readonly Item[]): Promise<(SessionLocation | ChargeOutcome)[]> {
+  async #find(sessions: readonly PendingCharge[]): Promise<(SessionLocation | ChargeOutcome)[]> {
     try {
       const locations = await this.#locations.find(sessions)
       return locations.map((location) => {
@@ -103,8 +105,8 @@ export class SessionLocator {
    * Caches the locations of opened sessions, and drops those of closed ones. Returns items whose
    * session is not at the cached location, since it may have been opened again in another account.
    */
-  updateLocations(items: readonly Item[], nowMs: number): Item[] | null {
-    let lost: Item[] | null = null
+  updateLocations(items: readonly PendingCharge[], nowMs: number): PendingCharge[] | null {
+    let lost: PendingCharge[] | null = null
     for (const item of items) {
       const { request, outcome, sessionKey } = item
       if (outcome === null) continue
@@ -121,8 +123,8 @@ export class SessionLocator {
     return lost
   }
 
-  /** Looks up lost sessions in the directory. Those with another location can be charged now. */
-  async retryLost(lost: readonly Item[]): Promise<void> {
+  /** Looks up lost sessions in the directory. Sessions with another location can be charged now. */
+  async retryLost(lost: readonly PendingCharge[]): Promise<void> {
     const tried = lost.map((item) => ({ item, aid: item.aid, sid: item.sid }))
     for (const item of lost) {
       this.#locations.forget(item.request)

@@ -10,7 +10,7 @@ import {
 } from '../ledger/ledger.ts'
 import { CorruptValueError } from '../ledger/owner-packing.ts'
 import { StoreDownError } from '../store/redis.ts'
-import type { Item } from './item.ts'
+import type { PendingCharge } from './pending-charge.ts'
 
 export interface RegistrationResolver {
   /**
@@ -18,7 +18,7 @@ export interface RegistrationResolver {
    * ledger names only the first conflict. A session that lives in another account answers them;
    * otherwise they may take over the id. Answered items are removed from the list.
    */
-  resolve(items: Item[], refused: RegisteredSession, nowMs: number): Promise<void>
+  resolve(items: PendingCharge[], refused: RegisteredSession, nowMs: number): Promise<void>
 }
 
 export function createRegistrationResolver(ledger: Ledger): RegistrationResolver {
@@ -39,13 +39,13 @@ export function registersSession(request: ChargeRequest): boolean {
 }
 
 /** Whether the session id is assumed to be new; the directory rejects it if it is not. */
-export function isAssumedNew({ request, expectedLocation }: Item): boolean {
+export function isAssumedNew({ request, expectedLocation }: PendingCharge): boolean {
   return registersSession(request) && expectedLocation === ''
 }
 
 async function existingSessions(
   ledger: Ledger,
-  items: readonly Item[],
+  items: readonly PendingCharge[],
   refusedKey: string,
 ): Promise<RegisteredSession[]> {
   const taken = items.filter(isAssumedNew).map((item) => item.sessionKey)
@@ -61,7 +61,7 @@ async function existingSessions(
 
 async function resolveOne(
   ledger: Ledger,
-  items: Item[],
+  items: PendingCharge[],
   { sessionKey, location }: RegisteredSession,
   nowMs: number,
 ): Promise<void> {

@@ -38,9 +38,9 @@ export async function warmUp(sources: WarmUpSources, options: WarmUpOptions): Pr
   const { ownersMax, timeMs } = options
   const endMs = monotonicMs() + timeMs
   let read = 0
-  for await (const wanted of recentOwners(ledger, ownersMax)) {
+  for await (const page of recentOwners(ledger, ownersMax)) {
     if (read >= ownersMax || monotonicMs() >= endMs) break
-    const part = wanted.slice(0, ownersMax - read)
+    const part = page.slice(0, ownersMax - read)
     await warmProfiles(sources, options, await warmOwners(sources, part))
     read += part.length
   }
@@ -50,11 +50,11 @@ export async function warmUp(sources: WarmUpSources, options: WarmUpOptions): Pr
 /** Caches owners that are not cached yet, since cached ones may be newer. Returns their fences. */
 async function warmOwners(
   { ledger, owners }: WarmUpSources,
-  wanted: readonly OwnerQuery[],
+  queries: readonly OwnerQuery[],
 ): Promise<Map<number, SeenFences | null>> {
-  const aids = [...new Set(wanted.map(({ aid }) => aid))]
+  const aids = [...new Set(queries.map(({ aid }) => aid))]
   const shared = aids.map((aid) => ({ aid, sid: 0, sessionKeys: [] }))
-  const all = [...shared, ...wanted]
+  const all = [...shared, ...queries]
   const replies = await ledger.loadEach(all)
   const seen = new Map<number, SeenFences | null>()
   for (const [index, { aid, sid, sessionKeys }] of all.entries()) {

@@ -25,13 +25,13 @@ it.each([
   expect(moneyFormat(number)('9.5')).toBe(text)
 })
 
-it('has each currency once', () => {
+it('the table has each currency once', () => {
   expect(KNOWN.length).toBeGreaterThan(150)
   expect(new Set(KNOWN.map(({ name }) => name)).size).toBe(KNOWN.length)
 })
 
 /** Its list has the former code of São Tomé. */
-it.skipIf(whyNoRules !== '')(`has no others than EN 16931 permits${whyNoRules}`, () => {
+it.skipIf(whyNoRules !== '')(`has no currency that EN 16931 forbids${whyNoRules}`, () => {
   const [, list = ''] = /id="BR-CL-04"[^>]*contains\('([A-Z ]+)'/.exec(rules()) ?? []
   expect(list.length).toBeGreaterThan(500)
   const permitted = new Set(list.trim().split(/\s+/))

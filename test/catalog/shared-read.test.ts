@@ -5,12 +5,12 @@ import { sharedRead } from '../../src/catalog/shared-read.ts'
 function stepwise() {
   const reads: { wanted: readonly number[]; end(): void; fail(): void }[] = []
   const read = sharedRead(
-    (wanted: readonly number[]) =>
+    (expected: readonly number[]) =>
       new Promise<number[]>((resolve, reject) => {
         reads.push({
-          wanted,
-          end: () => resolve(wanted.map((each) => each * 10)),
-          fail: () => reject(new Error(`read ${wanted.join()}`)),
+          wanted: expected,
+          end: () => resolve(expected.map((each) => each * 10)),
+          fail: () => reject(new Error(`read ${expected.join()}`)),
         })
       }),
   )

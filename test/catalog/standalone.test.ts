@@ -13,13 +13,13 @@ const catalog = useOpened(() =>
   openCatalog({ url: mongo().url, database: 't', timeoutMs: 5_000, appName: 'test' }),
 )
 
-it('by the check of readiness', async () => {
+it('the check of readiness is refused with the reason', async () => {
   const refusal = catalog().ping()
   await expect(refusal).rejects.toThrow(CatalogUnavailableError)
   await expect(refusal).rejects.toThrow(REASON)
 })
 
-it('by a transaction', async () => {
+it('a transaction is refused with the reason', async () => {
   const write = catalog().transaction('write a plan', (session) =>
     catalog().plans.insertOne({} as never, { session }),
   )

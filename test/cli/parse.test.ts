@@ -139,7 +139,7 @@ describe('arguments after the operands', () => {
     })
   })
 
-  it('are refused elsewhere', () => {
+  it('are refused by other commands', () => {
     expect(() => parseCommandLine(['event', 'test', 'RULE', 'x'])).toThrow(
       new UsageError("event test: Unexpected argument 'x'"),
     )

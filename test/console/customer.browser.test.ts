@@ -42,8 +42,8 @@ async function storedBalance(name: string): Promise<Fields> {
 }
 
 async function topUpLines(value: number): Promise<number> {
-  const wanted = { sid: visits.scene().sid, type: 'balance', aprice: value }
-  return visits.scene().catalog.lines.countDocuments(wanted as object)
+  const expected = { sid: visits.scene().sid, type: 'balance', aprice: value }
+  return visits.scene().catalog.lines.countDocuments(expected as object)
 }
 
 describe.skipIf(CHROMIUM === undefined)('a customer', () => {

@@ -59,8 +59,8 @@ async function grantsOf(role: string): Promise<{ cookie: string; grants: Grants 
 /** Goes to an address, and waits until all of its data are there. */
 async function show(page: Page, address: string): Promise<void> {
   const go = (hash: string) =>
-    page.evaluate((wanted) => {
-      window.location.hash = wanted
+    page.evaluate((expected) => {
+      window.location.hash = expected
     }, hash)
   // Without it the former page would pass for this one until its script is loaded.
   await go('#/nothing')

@@ -62,16 +62,16 @@ describe('an abandoned session', () => {
 
   it('ends the line of each used service and shows the forfeited units', () => {
     expect(
-      expired.lines.map(({ stamp, version, state, used, lapsedUnits }) => ({
+      expired.lines.map(({ stamp, version, state, used, forfeitedUnits }) => ({
         stamp,
         version,
         state,
         used,
-        lapsedUnits,
+        forfeitedUnits,
       })),
     ).toEqual([
-      { stamp: 'k-0-1-1', version: 2, state: 'expired', used: 3, lapsedUnits: 7 },
-      { stamp: 'k-0-3-1', version: 2, state: 'expired', used: 2, lapsedUnits: 0 },
+      { stamp: 'k-0-1-1', version: 2, state: 'expired', used: 3, forfeitedUnits: 7 },
+      { stamp: 'k-0-3-1', version: 2, state: 'expired', used: 2, forfeitedUnits: 0 },
     ])
   })
 
@@ -106,7 +106,7 @@ describe('an abandoned session', () => {
     expect(change?.segment).toMatchObject({
       late: true,
       used: 52,
-      priced: 12,
+      chargedUnits: 12,
       charged: 12,
       debt: 2,
     })

@@ -42,7 +42,7 @@ const tierOf = (tier: number, units: number, interval: number) => {
 
 describe('a price', () => {
   it('consists of tiers and access, and is rounded once', () => {
-    expect(explain(lineOf({ priced: 61, used: 61 }))).toEqual([
+    expect(explain(lineOf({ chargedUnits: 61, used: 61 }))).toEqual([
       {
         step: 'price',
         category: 'retail',
@@ -65,7 +65,9 @@ describe('a price', () => {
     const terms = { method: 'volume', unitScale: 10, factor: 5, factorDigits: 1 } as const
     const rounding = { mode: 'up', step: 10_000 } as const
     const tariff: Tariff = { ...TARIFF, terms: { ...terms, minimum: 153_400, rounding } }
-    const [price, ...steps] = explain(lineOf({ priced: 6, tariff, priceOf: 'plan P', band: 'b' }))
+    const [price, ...steps] = explain(
+      lineOf({ chargedUnits: 6, tariff, priceOf: 'plan P', band: 'b' }),
+    )
     expect(price).toMatchObject({ method: 'volume', amount: '0.16', source: 'plan P', band: 'b' })
     expect(steps).toEqual([
       { ...tierOf(1, 6, 6), intervals: '1', price: '0.1', amount: '0.1' },
@@ -78,7 +80,7 @@ describe('a price', () => {
 
   it('has finite tiers: usage beyond them is free', () => {
     const tariff: Tariff = { ...TARIFF, tiers: TARIFF.tiers.slice(0, 1), access: 0 }
-    expect(explain(lineOf({ priced: 70, tariff })).slice(1)).toMatchObject([
+    expect(explain(lineOf({ chargedUnits: 70, tariff })).slice(1)).toMatchObject([
       { step: 'tier', units: 60, amount: '0.1' },
       { step: 'beyond', units: 10, amount: '0' },
     ])
@@ -89,14 +91,16 @@ describe('a price', () => {
     const tariff: Tariff = { ...TARIFF, tiers: [minutes], access: 0 }
     const whole = { at: 0, ahead: 0, before: 30, access: true, credit: 0 }
     const carried = { ...NOTHING_CARRIED, priced: whole, covered: whole }
-    expect(explain(lineOf({ priced: 30, tariff, carried, access: false }))).toMatchObject([
+    expect(explain(lineOf({ chargedUnits: 30, tariff, carried, access: false }))).toMatchObject([
       { step: 'price', units: 30, amount: '0' },
       { step: 'tier', units: 60, intervals: '1', amount: '0.6' },
       { step: 'earlier', units: 30, amount: '-0.6' },
     ])
     const other = { ...whole, at: 30, ahead: 30, before: 0, credit: 100_000 }
     const dearer = { ...carried, priced: other }
-    expect(explain(lineOf({ priced: 40, tariff, carried: dearer, access: false }))).toMatchObject([
+    expect(
+      explain(lineOf({ chargedUnits: 40, tariff, carried: dearer, access: false })),
+    ).toMatchObject([
       { step: 'price', units: 40, amount: '0.5' },
       { step: 'begun', units: 30, amount: '0' },
       { step: 'tier', units: 10, intervals: '1', amount: '0.6' },
@@ -109,7 +113,7 @@ describe('a price', () => {
   })
 
   it('taken back is negative', () => {
-    expect(explain(lineOf({ priced: -60, used: -60 }))).toMatchObject([
+    expect(explain(lineOf({ chargedUnits: -60, used: -60 }))).toMatchObject([
       { step: 'price', units: -60, amount: '-0.3' },
       { step: 'tier', units: -60, intervals: '-1', amount: '-0.1' },
       { step: 'access', amount: '-0.2' },
@@ -120,7 +124,7 @@ describe('a price', () => {
     const tiers = [{ units: UNLIMITED, interval: 150, price: 100_000, ceil: true }]
     const tariff: Tariff = { ...TARIFF, tiers, access: 0 }
     const payments = [paid({ kind: 'units', amount: 25 })]
-    expect(explain(lineOf({ priced: 250, tariff, payments }), 2)).toMatchObject([
+    expect(explain(lineOf({ chargedUnits: 250, tariff, payments }), 2)).toMatchObject([
       { step: 'price', units: 2.5, amount: '0.2' },
       { step: 'tier', units: 2.5, interval: 1.5, intervals: '2' },
       { step: 'bucket', units: 0.25 },
@@ -207,9 +211,9 @@ const line = fc
   .record({
     tariff,
     access: fc.boolean(),
-    grouped: units,
-    covered: units,
-    priced: units,
+    includedUnits: units,
+    includedMoneyUnits: units,
+    chargedUnits: units,
     isBack: fc.boolean(),
     carried: fc.option(fc.record({ priced: course, covered: course })),
     others: fc.array(
@@ -226,17 +230,22 @@ const line = fc
     // A refund carries over no earlier units.
     const carried = isBack || before === null ? null : { ...NOTHING_CARRIED, ...before }
     const sign = isBack ? -1 : 1
-    const used = drawn.grouped + drawn.covered + drawn.priced
+    const used = drawn.includedUnits + drawn.includedMoneyUnits + drawn.chargedUnits
     const added = drawn.others.filter(({ isAdded }) => isAdded)
-    const charged = [{ tariff: drawn.tariff, units: drawn.priced }]
+    const charged = [{ tariff: drawn.tariff, units: drawn.chargedUnits }]
       .concat(added.map((other) => ({ tariff: other.tariff, units: used })))
       .reduce((sum, part, index) => {
         const from = index === 0 ? carried?.priced : null
         return sum + charge(part.tariff, part.units, drawn.access, from)
       }, 0)
-    const coveredMicros = charge(drawn.tariff, drawn.covered, false, carried?.covered)
-    const counts = { used, grouped: drawn.grouped, covered: drawn.covered, priced: drawn.priced }
-    const signed = Object.entries({ ...counts, charged, coveredMicros }).map(
+    const includedMicros = charge(drawn.tariff, drawn.includedMoneyUnits, false, carried?.covered)
+    const counts = {
+      used,
+      includedUnits: drawn.includedUnits,
+      includedMoneyUnits: drawn.includedMoneyUnits,
+      chargedUnits: drawn.chargedUnits,
+    }
+    const signed = Object.entries({ ...counts, charged, includedMicros }).map(
       ([name, value]) => [name, value === 0 ? 0 : sign * value] as const,
     )
     return lineOf({ ...drawn, carried, ...Object.fromEntries(signed) })
@@ -300,7 +309,7 @@ it('the steps of an explanation add up to the charge of the line for any price',
     fc.property(line, (drawn) => {
       const sums = recompute(explain(drawn))
       expect(sums.charge).toEqual(add(fraction(drawn.charged, 1_000_000), fraction(0)))
-      expect(sums.included).toEqual(add(fraction(drawn.coveredMicros, 1_000_000), fraction(0)))
+      expect(sums.included).toEqual(add(fraction(drawn.includedMicros, 1_000_000), fraction(0)))
     }),
     propertyRuns(2_000),
   )

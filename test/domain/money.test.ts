@@ -121,8 +121,8 @@ describe('toScale', () => {
     ['0.000001', 6, 1],
     ['-3', 0, -3],
     ['9007199254.740991', 6, Number.MAX_SAFE_INTEGER],
-  ])('%s at scale %i is %i', (text, scale, wanted) => {
-    expect(toScale(parseDecimal(text)!, scale)).toBe(wanted)
+  ])('%s at scale %i is %i', (text, scale, expected) => {
+    expect(toScale(parseDecimal(text)!, scale)).toBe(expected)
   })
 
   it.each([
@@ -141,8 +141,8 @@ describe('micros', () => {
     [0.1, 100_000],
     ['0.0000001', null],
     ['a lot', null],
-  ])('of %j are %j', (value, wanted) => {
-    expect(microsFrom(value)).toBe(wanted)
+  ])('of %j are %j', (value, expected) => {
+    expect(microsFrom(value)).toBe(expected)
   })
 
   it.each([

@@ -169,7 +169,7 @@ function creditsOf({ own, account }: NonNullable<Drawn['credit']>) {
 
 /** Assertions on every finished line, whatever came before it. */
 function checkLine(segment: Segment, { tariff, wholesale }: Drawn): void {
-  const { used, grouped, covered, priced, access, payments } = segment
+  const { used, includedUnits, includedMoneyUnits, chargedUnits, access, payments } = segment
   const price = (of: Tariff, units: number, withAccess: boolean) =>
     Number(priceOf(modelTariff(of), BigInt(units), withAccess))
   const paid = (kind: Segment['payments'][number]['kind'], isGroup: boolean) =>
@@ -177,12 +177,12 @@ function checkLine(segment: Segment, { tariff, wholesale }: Drawn): void {
       .filter((one) => one.kind === kind && one.counter.startsWith('group/') === isGroup)
       .reduce((sum, { amount }) => sum + amount, 0)
   const added = wholesale === null ? 0 : price(wholesale, used, access)
-  expect(segment.charged).toBe(price(tariff, priced, access) + added)
-  expect(segment.coveredMicros).toBe(price(tariff, covered, false))
+  expect(segment.charged).toBe(price(tariff, chargedUnits, access) + added)
+  expect(segment.includedMicros).toBe(price(tariff, includedMoneyUnits, false))
   expect(paid('money', false) + segment.debt).toBe(segment.charged)
-  expect(paid('money', true)).toBe(segment.coveredMicros)
-  expect(paid('units', true)).toBe(grouped)
-  expect(paid('units', false) + grouped + covered + priced).toBe(used)
+  expect(paid('money', true)).toBe(segment.includedMicros)
+  expect(paid('units', true)).toBe(includedUnits)
+  expect(paid('units', false) + includedUnits + includedMoneyUnits + chargedUnits).toBe(used)
   const counted = payments.filter(({ kind }) => kind === 'limit')
   if (counted.length > 0) expect(paid('limit', false)).toBe(paid('money', false))
 }
@@ -224,19 +224,28 @@ describe('groups, limits and prices with terms', () => {
         atOnce.step(0, 0, total, 'none')
         atOnce.step(0, total, 0, 'closed')
         const summaryOf = ({ ended }: Trial) =>
-          ended.map(({ used, grouped, covered, priced, charged, coveredMicros }) => ({
-            used,
-            grouped,
-            covered,
-            priced,
-            charged,
-            coveredMicros,
-          }))
+          ended.map(
+            ({
+              used,
+              includedUnits,
+              includedMoneyUnits,
+              chargedUnits,
+              charged,
+              includedMicros,
+            }) => ({
+              used,
+              includedUnits,
+              includedMoneyUnits,
+              chargedUnits,
+              charged,
+              includedMicros,
+            }),
+          )
         // Money of a group buys whole intervals: an interval begun by one report is continued by
         // another.
         expect(summaryOf(inParts)).toEqual(summaryOf(atOnce))
-        for (const { priced, charged } of plenty.wholesale === null ? atOnce.ended : []) {
-          expect(charged).toBe(charge(plenty.tariff, priced, true))
+        for (const { chargedUnits, charged } of plenty.wholesale === null ? atOnce.ended : []) {
+          expect(charged).toBe(charge(plenty.tariff, chargedUnits, true))
         }
       }),
       propertyRuns(1500),

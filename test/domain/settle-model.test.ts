@@ -210,7 +210,7 @@ class Trial {
 
   /** After a grant cut short no units are left, and all money together cannot buy one more unit. */
   #checkMaximal({ segment, reservation }: ServiceSession, usaget: string): void {
-    const { tariff, access, priced } = segment!
+    const { tariff, access, chargedUnits } = segment!
     const held = reservation.slices
       .filter(({ bucket }) => bucket === null)
       .reduce((sum, { units }) => sum + units, 0)
@@ -221,7 +221,7 @@ class Trial {
       if (kind === 'units') expect(available).toBe(0n)
       else pool += available
     }
-    expect(price(priced + held + 1) - price(priced + held) > pool).toBe(true)
+    expect(price(chargedUnits + held + 1) - price(chargedUnits + held) > pool).toBe(true)
   }
 
   #topUp({ bucket: index, amount }: { bucket: number; amount: number }): void {
@@ -265,13 +265,13 @@ interface SettleStep {
 
 /** Assertions on every line, whatever came before it. */
 function checkLine(segment: Segment): void {
-  const { tariff, priced, access, payments } = segment
-  const price = Number(priceOf(modelTariff(tariff), BigInt(priced), access))
+  const { tariff, chargedUnits, access, payments } = segment
+  const price = Number(priceOf(modelTariff(tariff), BigInt(chargedUnits), access))
   expect(segment.charged).toBe(price)
   const paid = (kind: 'units' | 'money') =>
     payments.reduce((sum, payment) => sum + (payment.kind === kind ? payment.amount : 0), 0)
   expect(paid('money') + segment.debt).toBe(segment.charged)
-  expect(paid('units') + segment.priced).toBe(segment.used)
+  expect(paid('units') + segment.chargedUnits).toBe(segment.used)
 }
 
 function checkService(service: ServiceSession, modelled: ModelService): void {
@@ -283,8 +283,8 @@ function checkService(service: ServiceSession, modelled: ModelService): void {
 }
 
 function totals(segment: Segment) {
-  const { key, number, version, access, used, priced, charged, debt, accountDebt } = segment
-  const { lapsedUnits, lapsedMicros, late } = segment
+  const { key, number, version, access, used, chargedUnits, charged, debt, accountDebt } = segment
+  const { forfeitedUnits, forfeitedMicros, late } = segment
   const paid = Object.fromEntries(
     segment.payments.map((payment) => [`${payment.owner}:${payment.bucketId}`, payment.amount]),
   )
@@ -294,12 +294,12 @@ function totals(segment: Segment) {
     version,
     access,
     used,
-    priced,
+    chargedUnits,
     charged,
     debt,
     accountDebt,
-    lapsedUnits,
-    lapsedMicros,
+    forfeitedUnits,
+    forfeitedMicros,
     late,
     paid,
   }
@@ -318,12 +318,12 @@ function modelTotals(segment: ModelSegment): ReturnType<typeof totals> {
     paid,
     late,
     used: Number(segment.used),
-    priced: Number(segment.priced),
+    chargedUnits: Number(segment.chargedUnits),
     charged: Number(segment.charged),
     debt: Number(segment.debt),
     accountDebt: Number(segment.accountDebt),
-    lapsedUnits: Number(segment.lapsedUnits),
-    lapsedMicros: Number(segment.lapsedMicros),
+    forfeitedUnits: Number(segment.forfeitedUnits),
+    forfeitedMicros: Number(segment.forfeitedMicros),
   }
 }
 

@@ -271,7 +271,7 @@ describe('a segment', () => {
     ])
     scene.step({ requested: 15 })
     const { changes } = scene.step({ used: 4, atMs: 100 })
-    expect(changes[0]?.segment).toMatchObject({ lapsedUnits: 6, lapsedMicros: 5, debt: 0 })
+    expect(changes[0]?.segment).toMatchObject({ forfeitedUnits: 6, forfeitedMicros: 5, debt: 0 })
     expect(scene.column('free')).toBe('6; 10')
     expect(scene.step({ requested: 1, atMs: 100 }).granted).toBe(0)
   })

@@ -175,9 +175,9 @@ const PURCHASES = readTable(`
 describe('affordable', () => {
   it.each(PURCHASES)('buys $affordable more of $tiers after $priced with $budget', (row) => {
     const tariff = tariffFrom(row['tiers']!, row['access']!)
-    const [priced, cap] = [tenths(row['priced']!), tenths(row['cap']!)]
-    const charged = charge(tariff, priced, true)
-    const bought = affordable(tariff, true, priced, charged, microsFrom(row['budget']!)!, cap)
+    const [chargedUnits, cap] = [tenths(row['priced']!), tenths(row['cap']!)]
+    const charged = charge(tariff, chargedUnits, true)
+    const bought = affordable(tariff, true, chargedUnits, charged, microsFrom(row['budget']!)!, cap)
     expect(bought).toBe(tenths(row['affordable']!))
   })
 
@@ -189,14 +189,15 @@ describe('affordable', () => {
         fc.nat({ max: 300 }),
         fc.nat({ max: 80 }),
         fc.boolean(),
-        (tariff, priced, budget, cap, access) => {
+        (tariff, chargedUnits, budget, cap, access) => {
           const price = (units: number) =>
             Number(priceOf(modelTariff(tariff), BigInt(units), access))
-          const charged = price(priced)
-          const bought = affordable(tariff, access, priced, charged, budget, cap)
+          const charged = price(chargedUnits)
+          const bought = affordable(tariff, access, chargedUnits, charged, budget, cap)
           expect(bought).toBeLessThanOrEqual(cap)
-          expect(price(priced + bought) - charged).toBeLessThanOrEqual(budget)
-          if (bought < cap) expect(price(priced + bought + 1) - charged).toBeGreaterThan(budget)
+          expect(price(chargedUnits + bought) - charged).toBeLessThanOrEqual(budget)
+          if (bought < cap)
+            expect(price(chargedUnits + bought + 1) - charged).toBeGreaterThan(budget)
         },
       ),
       propertyRuns(1000),

@@ -146,10 +146,10 @@ describe('a refused account of a call', () => {
     const opening = (aid: number) => {
       const sessionKey = keyOf(String(aid))
       const session = sessionOf(1, String(aid), { aid })
-      const claim = { sessionKey, location: `${aid}:1`, expected: '', ttlMs: 5000 }
+      const registration = { sessionKey, location: `${aid}:1`, expected: '', ttlMs: 5000 }
       return writing(
         ownerOf(1, aid === 3 ? 9 : 2, [bucketOf(1000)], aid),
-        { registrations: [claim] },
+        { registrations: [registration] },
         [{ sessionKey, session, before: null }],
       )
     }
@@ -158,7 +158,7 @@ describe('a refused account of a call', () => {
       'committed',
       'corrupt',
       'conflict',
-      'claimed',
+      'registered',
       'committed',
     ])
     expect((await entries()).flatMap(names)).toEqual(['1:1', '5:1'])
@@ -198,7 +198,7 @@ describe('a refused account of a call', () => {
         registrations: [{ sessionKey: keyOf('a'), location: `${aid}:1`, expected, ttlMs: 5000 }],
       })
     const batch = [registering(1, ''), registering(2, ''), registering(3, '1:1')]
-    expect(await kinds(batch)).toEqual(['committed', 'claimed', 'committed'])
+    expect(await kinds(batch)).toEqual(['committed', 'registered', 'committed'])
     expect(await ledger().findLocations([keyOf('a')])).toEqual([{ aid: 3, sid: 1 }])
   })
 })

@@ -50,8 +50,8 @@ function updating(version: number, step: Step = {}, credited = 1000) {
 }
 
 const line = (aid = 1) => ({ ...lineOf(aid, 1, `line-${aid}`), state: 'closed' as const })
-const claim = { sessionKey, location: '1:1', expected: '1:1', ttlMs: 5000 }
-const start: Step = { before: null, registrations: [claim] }
+const registration = { sessionKey, location: '1:1', expected: '1:1', ttlMs: 5000 }
+const start: Step = { before: null, registrations: [registration] }
 const fenced: Step = { shared: { expectedVersion: -1, state: null, fence: 0 } }
 const release: Step = { state: 'closed', lines: [line()] }
 
@@ -67,12 +67,16 @@ describe.each<{ name: string; kind: number; more: Step }>([
   { name: 'an update with a line', kind: 8, more: { lines: [line()] } },
   { name: 'a start', kind: 5, more: start },
   { name: 'a release', kind: 10, more: release },
-  { name: 'an account of another kind', kind: 255, more: { registrations: [claim, claim] } },
+  {
+    name: 'an account of another kind',
+    kind: 255,
+    more: { registrations: [registration, registration] },
+  },
 ])('$name', ({ kind, more }) => {
   const reply = async (commit: AccountCommit, by = ledger, nowMs = NOW_MS) =>
     (await by.commit([commit], nowMs))[0]
 
-  it('is encoded as such', () => {
+  it('is encoded with its kind', () => {
     const settings = { ...SETTINGS, keys: ledger.keys, token: 1 }
     const call = layOut([updating(2, more)], settings, { key: 'e', text: '1' }, NOW_MS)
     expect((call.args[1] as Buffer)[KIND_AT]).toBe(kind)
@@ -100,7 +104,7 @@ describe.each<{ name: string; kind: number; more: Step }>([
     expect((await loadOne(ledger, 1)).state.version).toBe(1)
   })
 
-  it('must not change credit', async () => {
+  it('is refused if it changes credit', async () => {
     expect(await reply(updating(2, more, 1001))).toMatchObject({
       kind: 'corrupt',
       detail: expect.stringContaining('credit changed'),
@@ -110,7 +114,7 @@ describe.each<{ name: string; kind: number; more: Step }>([
 
   it('waits while another worker has a back-off hint', async () => {
     await reply(updating(3, { ...more, backoffHintMs: 50 }))
-    expect(await reply(updating(2, more), other)).toEqual({ kind: 'busy', claim: null })
+    expect(await reply(updating(2, more), other)).toEqual({ kind: 'busy', registered: null })
     expect(await reply(updating(2, more))).toEqual({ kind: 'committed' })
     expect(await reply(updating(3, more), other)).toEqual({ kind: 'committed' })
   })
@@ -129,7 +133,7 @@ describe.each<{ name: string; kind: number; more: Step }>([
 describe.each<{ name: string; step: Step }>([
   {
     name: 'start',
-    step: { ...start, registrations: [{ ...claim, location: '5:1', expected: '' }] },
+    step: { ...start, registrations: [{ ...registration, location: '5:1', expected: '' }] },
   },
   { name: 'release', step: release },
 ])('a refused $name', ({ name, step }) => {
@@ -168,7 +172,7 @@ describe.each<{ name: string; step: Step }>([
       await ledger.redis.client.set(ledger.keys.directory(sessionKey), '9:9')
       const before = await contents(ledger)
       const [reply] = await ledger.commit([updating(2, odd)], NOW_MS)
-      expect(reply).toMatchObject({ kind: 'claimed', location: { aid: 9, sid: 9 } })
+      expect(reply).toMatchObject({ kind: 'registered', location: { aid: 9, sid: 9 } })
       expect(await contents(ledger)).toEqual(before)
     })
   }

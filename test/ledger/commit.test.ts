@@ -44,11 +44,11 @@ describe('a commit', () => {
     await seed(ledger, 1, 1000)
     const session = sessionOf(1, 'a')
     const sessionKey = keyOf('a')
-    const claim = { sessionKey, location: '1:1', expected: '', ttlMs: 5000 }
+    const registration = { sessionKey, location: '1:1', expected: '', ttlMs: 5000 }
     const commit = writing(
       ownerOf(1, 2, [bucketOf(1000, { reserved: 10, free: 990 })]),
       {
-        registrations: [claim],
+        registrations: [registration],
       },
       [{ sessionKey, session, before: null }],
     )
@@ -277,8 +277,8 @@ describe('the back-off hint of an account', () => {
     await reply(spending(1))
     expect(await reply(spending(2, 1, withHint))).toMatchObject({ kind: 'conflict' })
     const next = writing(ownerOf(1, 3, [bucketOf(1000, { spent: 2, free: 998 })]))
-    expect(await reply(next, other)).toEqual({ kind: 'busy', claim: null })
-    expect(await reply(next, other, NOW_MS + 49)).toEqual({ kind: 'busy', claim: null })
+    expect(await reply(next, other)).toEqual({ kind: 'busy', registered: null })
+    expect(await reply(next, other, NOW_MS + 49)).toEqual({ kind: 'busy', registered: null })
     expect(await reply(next, ledger)).toEqual({ kind: 'committed' })
     const then = writing(ownerOf(1, 4, [bucketOf(1000, { spent: 3, free: 997 })]))
     expect(await reply(then, other)).toEqual({ kind: 'committed' })
@@ -301,7 +301,7 @@ describe('the back-off hint of an account', () => {
     expect(await reply(next, other, NOW_MS + 50)).toEqual({ kind: 'committed' })
     expect(await reply(spending(2, 1, { backoffHintMs: 400 }))).toMatchObject({ kind: 'conflict' })
     const then = writing(ownerOf(1, 4, [bucketOf(1000, { spent: 3, free: 997 })]))
-    expect(await reply(then, other, NOW_MS + 399)).toEqual({ kind: 'busy', claim: null })
+    expect(await reply(then, other, NOW_MS + 399)).toEqual({ kind: 'busy', registered: null })
     expect(await reply(then, other, NOW_MS + 400)).toEqual({ kind: 'committed' })
     expect(await ledger.redis.client.hexists(ledger.keys.account(1), 't')).toBe(0)
   })
@@ -325,24 +325,24 @@ describe('a session registration', () => {
     for (const sid of [1, 2, 3]) await seed(ledger, sid, 1000)
     expect(await reply(registering(1, '1:1', ''))).toEqual({ kind: 'committed' })
     expect(await reply(registering(2, '1:2', ''))).toEqual({
-      kind: 'claimed',
+      kind: 'registered',
       sessionKey: keyOf('a'),
       location: { aid: 1, sid: 1 },
     })
     expect((await loadOne(ledger, 2)).state.version).toBe(1)
-    expect(await reply(registering(3, '1:3', '1:2'))).toMatchObject({ kind: 'claimed' })
+    expect(await reply(registering(3, '1:3', '1:2'))).toMatchObject({ kind: 'registered' })
     expect(await reply(registering(2, '1:2', '1:1'))).toEqual({ kind: 'committed' })
     expect(await ledger.findLocations([keyOf('a')])).toEqual([{ aid: 1, sid: 2 }])
   })
 
   it('of one id by two accounts of a batch goes to the first', async () => {
     for (const aid of [1, 2]) await seed(ledger, 1, 1000, aid)
-    const claim = (aid: number): AccountCommit => ({
+    const registration = (aid: number): AccountCommit => ({
       ...writing(ownerOf(1, 2, [bucketOf(1000)], aid)),
       registrations: [{ sessionKey: keyOf('a'), location: `${aid}:1`, expected: '', ttlMs: 5000 }],
     })
-    const answers = await ledger.commit([claim(1), claim(2)], NOW_MS)
-    expect(answers.map((answer) => answer.kind)).toEqual(['committed', 'claimed'])
+    const answers = await ledger.commit([registration(1), registration(2)], NOW_MS)
+    expect(answers.map((answer) => answer.kind)).toEqual(['committed', 'registered'])
   })
 
   it('over a damaged entry is damage, and the directory then has no location', async () => {

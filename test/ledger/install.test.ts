@@ -83,14 +83,14 @@ it('the partitions of a lost ledger are known, and no others are recorded', asyn
 it('nothing is charged if the ledger has other partitions meanwhile', async () => {
   await ensureLedger(redis(), 8, recordOf())
   const ledger = createLedger(redis(), SETTINGS, 1)
-  const wanted = [{ aid: 4, sid: 1, sessionKeys: [] }]
-  await expect(ledger.load(wanted)).rejects.toBeInstanceOf(LedgerLostError)
+  const expected = [{ aid: 4, sid: 1, sessionKeys: [] }]
+  await expect(ledger.load(expected)).rejects.toBeInstanceOf(LedgerLostError)
 })
 
 it('nothing is denied or written if the data is lost or replaced', async () => {
   await ensureLedger(redis(), partitions, recordOf())
   const ledger = createLedger(redis(), SETTINGS, 1)
-  const wanted = [{ aid: 4, sid: 1, sessionKeys: [] }]
+  const expected = [{ aid: 4, sid: 1, sessionKeys: [] }]
   const commit = {
     aid: 4,
     registrations: [],
@@ -104,7 +104,7 @@ it('nothing is denied or written if the data is lost or replaced', async () => {
   ledger.onDataChanged(() => {
     changes += 1
   })
-  expect((await ledger.load(wanted))[0]).toMatchObject({ state: { version: 0 } })
+  expect((await ledger.load(expected))[0]).toMatchObject({ state: { version: 0 } })
   await redis().client.set(ledger.keys.epoch(0), '2-rebuilt')
   await expect(ledger.commit([commit], 1)).rejects.toBeInstanceOf(LedgerLostError)
   expect(await redis().client.exists(ledger.keys.account(4))).toBe(0)
@@ -113,6 +113,6 @@ it('nothing is denied or written if the data is lost or replaced', async () => {
   expect(await ledger.commit([commit], 1)).toEqual([{ kind: 'committed' }])
   await redis().client.flushall()
   await expect(ledger.commit([commit], 1)).rejects.toBeInstanceOf(LedgerLostError)
-  await expect(ledger.load(wanted)).rejects.toBeInstanceOf(LedgerLostError)
+  await expect(ledger.load(expected)).rejects.toBeInstanceOf(LedgerLostError)
   await expect(ledger.findLocations(['a'.repeat(22)])).rejects.toBeInstanceOf(LedgerLostError)
 })

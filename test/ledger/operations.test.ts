@@ -218,8 +218,8 @@ it('a failed operation reports its cause', async () => {
   await expect(credit('a', 1)).rejects.toThrow(CorruptValueError)
   await emptyLedger(ledger())
   // Another node always commits first.
-  const load: ReturnType<typeof ledger>['load'] = async (wanted) => {
-    const loaded = await ledger().load(wanted)
+  const load: ReturnType<typeof ledger>['load'] = async (expected) => {
+    const loaded = await ledger().load(expected)
     await ledger().commit([writing(ownerOf(1, version + 1, []))], NOW_MS)
     version += 1
     return loaded

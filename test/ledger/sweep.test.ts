@@ -83,8 +83,8 @@ describe('an abandoned session', () => {
     scene().clock.set(nowMs)
     // Between the sweep's load and its commit another request of the same owner is charged.
     let charged = 0
-    const load: ReturnType<typeof other>['ledger']['load'] = async (wanted) => {
-      const loaded = await other().ledger.load(wanted)
+    const load: ReturnType<typeof other>['ledger']['load'] = async (expected) => {
+      const loaded = await other().ledger.load(expected)
       charged += 1
       if (charged > 2) return loaded
       await scene().charge(request('update', 1, charged, [service(1_000_000, 5)], second))

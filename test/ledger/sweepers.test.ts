@@ -115,7 +115,7 @@ describe('a sweeper that is killed between its lease and its commit', () => {
     expect(await reservedOf(1)).toBe(0)
   })
 
-  it('can continue immediately itself', async () => {
+  it('continues immediately with the same token', async () => {
     await open(1, 5)
     await expect(sweep(failingAt(scene().ledger, 1), 'same')).rejects.toThrow(KilledError)
     expect(await sweep(scene().ledger, 'same')).toMatchObject({ status: 'done', expired: 5 })
@@ -128,8 +128,8 @@ describe('a sweeper that has lost its lease', () => {
     const { client } = scene().redis
     const lease = scene().ledger.keys.sweepLease(1)
     let swept: SweepResult | null = null
-    const load: Ledger['load'] = async (wanted) => {
-      const loaded = await scene().ledger.load(wanted)
+    const load: Ledger['load'] = async (expected) => {
+      const loaded = await scene().ledger.load(expected)
       if (swept === null) {
         // As if the process had been suspended for longer than its lease.
         await client.del(lease)
@@ -149,10 +149,10 @@ describe('a sweeper at work', () => {
   it('has its partition exclusively until its batch is done, and then releases it', async () => {
     await open(1, 60)
     const meanwhile: string[] = []
-    const load: Ledger['load'] = async (wanted) => {
+    const load: Ledger['load'] = async (expected) => {
       const other = await sweep(scenes()[1]!.ledger, 'other', DUE_MS, { leaseMs: 60_000 })
       meanwhile.push(other.status)
-      return scene().ledger.load(wanted)
+      return scene().ledger.load(expected)
     }
     const first = await sweep({ ...scene().ledger, load }, 'first', DUE_MS, { leaseMs: 60_000 })
     expect(first).toMatchObject({ status: 'more', expired: 50 })

@@ -111,7 +111,7 @@ describe('a session that continues past the end of a cycle', () => {
       fc.property(any, fc.array(report, { minLength: 1, maxLength: 6 }), (tariff, reports) => {
         const summaryOf = (price: PriceSet) =>
           play(sceneOf(price, 2 ** 40, beforeEndOfCycle), reports).map(
-            ({ cycle, used, priced, charged }) => [cycle, used, priced, charged],
+            ({ cycle, used, chargedUnits, charged }) => [cycle, used, chargedUnits, charged],
           )
         expect(summaryOf(bandsOf(tariff, { ...tariff }))).toEqual(summaryOf({ tariff, bands: [] }))
       }),
@@ -134,7 +134,7 @@ describe('a session that continues across band edges', () => {
           const parts = lines.map((line, index) => {
             const same = JSON.stringify(line.tariff) === JSON.stringify(tariff) ? tariff : other
             const isApart = index > 0 && numberOf(line) - numberOf(lines[index - 1] as Line) > 1
-            return { tariff: models.get(same)!, units: line.priced, isApart }
+            return { tariff: models.get(same)!, units: line.chargedUnits, isApart }
           })
           expect(lines.map(({ charged }) => charged)).toEqual(pricesOfParts(parts).map(Number))
           const used = reports.reduce((sum, one) => sum + one.used, 0)

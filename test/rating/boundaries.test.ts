@@ -159,9 +159,9 @@ describe('usage across the end of a billing cycle', () => {
     call.send('start', 0, { requested: 600 })
     call.send('release', 150, { used: 150 })
     const [first, second] = call.lines()
-    expect(first).toMatchObject({ used: 75, grouped: 45, priced: 30, charged: 600_000 })
+    expect(first).toMatchObject({ used: 75, includedUnits: 45, chargedUnits: 30, charged: 600_000 })
     // The rest of the minute first, then the included units, then charged ones.
-    expect(second).toMatchObject({ used: 75, grouped: 45, priced: 30, charged: 0 })
+    expect(second).toMatchObject({ used: 75, includedUnits: 45, chargedUnits: 30, charged: 0 })
   })
 
   it('is paid by the reserved bucket, also if the bucket ended with the cycle', () => {
@@ -175,7 +175,7 @@ describe('usage across the end of a billing cycle', () => {
     ])
     expect(call.scene.subscriber.owed).toBe(0)
     expect(call.money).toMatchObject({ free: 100_000, reserved: 0, spent: 500_000 })
-    expect(call.lines()[1]).toMatchObject({ lapsedMicros: 100_000 })
+    expect(call.lines()[1]).toMatchObject({ forfeitedMicros: 100_000 })
   })
 
   it('is paid by units of a bucket that ended with the cycle', () => {

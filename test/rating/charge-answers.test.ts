@@ -84,7 +84,7 @@ describe('a pretended request', () => {
       const unquoted = pretended.outcome.services.map((one) => ({ ...one, quote: null }))
       expect(unquoted).toEqual(real.outcome.services)
       const { line, charge } = pretended.outcome.services[0]!.quote!
-      expect(line).toMatchObject({ used: 300, priced: 100 })
+      expect(line).toMatchObject({ used: 300, chargedUnits: 100 })
       expect(charge.exact).toMatchObject({ aprice: '0.00002', final_charge: '0.00002' })
       expect(pretended.outcome.transactionId).toBe('')
     },
@@ -140,7 +140,7 @@ describe('the balances in an answer', () => {
       [[], [ended], [{ prepaidIncludeId: 0, counter: 'account_debt', free: 0, debt: 100 }]],
       [[ended], [], [{ prepaidIncludeId: 0, counter: 'debt', free: 0, debt: 100 }]],
     ]
-    for (const [own, shared, wanted] of cases) {
+    for (const [own, shared, expected] of cases) {
       const scene = new RatingFixture({})
       scene.subscriber = ownerOf(own)
       scene.account = ownerOf(shared, { sid: 0 })
@@ -152,8 +152,8 @@ describe('the balances in an answer', () => {
         services,
         wantBalances: true,
       })
-      expect(balances).toMatchObject(wanted)
-      expect(balances).toHaveLength(wanted.length)
+      expect(balances).toMatchObject(expected)
+      expect(balances).toHaveLength(expected.length)
     }
   })
 

@@ -55,7 +55,7 @@ function use(scene: RatingFixture, asked: number, more: Partial<ChargeRequest> =
   const lines = scene.lines.slice(from)
   const sum = (of: (line: (typeof lines)[number]) => number) =>
     lines.reduce((total, line) => total + of(line), 0)
-  const inGroup = sum(({ grouped, covered }) => grouped + covered)
+  const inGroup = sum(({ includedUnits, includedMoneyUnits }) => includedUnits + includedMoneyUnits)
   const [line] = lines
   return {
     granted,
@@ -351,7 +351,7 @@ describe('the refund of an event', () => {
     expect(scene.bucket('MONEY')).toMatchObject({ free: 1000, spent: 0 })
     expect(scene.subscriber.buckets[1]).toMatchObject({ free: 0, spent: 0, limit: 10 })
     const [line, taken] = [scene.lines.at(-2)!, scene.lines.at(-1)!]
-    expect(taken).toMatchObject({ used: -30, grouped: -10, priced: -20, charged: -20 })
+    expect(taken).toMatchObject({ used: -30, includedUnits: -10, chargedUnits: -20, charged: -20 })
     expect(taken.stamp).not.toBe(line.stamp)
     expect(scene.send(refund)).toEqual(back)
     const again = scene.send({ ...refund, requestNumber: 2 })

@@ -36,7 +36,7 @@ describe('a data session', () => {
     `)
     expect(scene.lines.at(-1)).toMatchObject({
       used: 456,
-      priced: 250,
+      chargedUnits: 250,
       charged: 50,
       debt: 0,
       state: 'closed',
@@ -71,7 +71,7 @@ describe('a data session', () => {
       | start 0   | data    |      | 10   | granted | 10    | 190+10 | 50    | 100    | 0    |
       | release 1 | data    | 571  |      | granted | 0     | 0      | 0     | 0      | 6    |
     `)
-    expect(scene.lines).toMatchObject([{ used: 571, priced: 271, charged: 56, debt: 6 }])
+    expect(scene.lines).toMatchObject([{ used: 571, chargedUnits: 271, charged: 56, debt: 6 }])
   })
 
   it('only settles usage if no units are requested', () => {

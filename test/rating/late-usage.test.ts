@@ -22,10 +22,17 @@ function newest(lines: readonly Line[]): Map<string, Line> {
 }
 
 const summaryOf = (lines: readonly Line[]) =>
-  lines.map(({ stamp, version, state, late, used, priced, charged, debt }) =>
-    [stamp.split('-').slice(-2).join('-'), version, state, late, used, priced, charged, debt].join(
-      ' ',
-    ),
+  lines.map(({ stamp, version, state, late, used, chargedUnits, charged, debt }) =>
+    [
+      stamp.split('-').slice(-2).join('-'),
+      version,
+      state,
+      late,
+      used,
+      chargedUnits,
+      charged,
+      debt,
+    ].join(' '),
   )
 
 describe('usage reported after its session has expired', () => {
@@ -189,9 +196,9 @@ describe('a session that may expire at any time', () => {
         for (const [usaget, total] of Object.entries(used)) {
           const own = lines.filter((line) => line.usaget === usaget)
           expect(own.reduce((sum, line) => sum + line.used, 0)).toBe(total)
-          const priced = own.reduce((sum, line) => sum + line.priced, 0)
+          const chargedUnits = own.reduce((sum, line) => sum + line.chargedUnits, 0)
           const charged = own.reduce((sum, line) => sum + line.charged, 0)
-          expect(charged).toBe(PRICES[usaget]!(priced))
+          expect(charged).toBe(PRICES[usaget]!(chargedUnits))
         }
         const paid = (kind: 'units' | 'money') =>
           lines

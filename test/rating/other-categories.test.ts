@@ -69,7 +69,7 @@ describe('an added category', () => {
   it('does not reduce the units covered by groups if nobody can pay for over-use', () => {
     const scene = sceneOf(wholesaleOf('1/1'), { groups: [groupOf('G', 100)] }, 1)
     expect(chargedFor(scene, 1, 100)).toEqual([100])
-    expect(scene.lines[0]).toMatchObject({ grouped: 100, priced: 0, debt: 99 })
+    expect(scene.lines[0]).toMatchObject({ includedUnits: 100, chargedUnits: 0, debt: 99 })
   })
 
   it('has its access price once, also if groups cover the first units', () => {

@@ -147,7 +147,12 @@ describe('a partial refund of an event', () => {
     back('sms', 8)
     expect(free()).toBe(100)
     expect(scene.subscriber.buckets.find(({ counter }) => counter !== '')?.spent).toBe(2)
-    expect(scene.lines.at(-1)).toMatchObject({ used: -8, grouped: -2, priced: -6, charged: -18 })
+    expect(scene.lines.at(-1)).toMatchObject({
+      used: -8,
+      includedUnits: -2,
+      chargedUnits: -6,
+      charged: -18,
+    })
     back('sms', 2)
     expect(scene.subscriber.buckets.find(({ counter }) => counter !== '')?.spent).toBe(0)
   })
@@ -189,7 +194,9 @@ describe('a refund without an event', () => {
     const { scene, back, free } = sceneOf()
     expect(back('call', 61)).toMatchObject({ reason: 'granted', services: [{ granted: 61 }] })
     expect(free()).toBe(125)
-    expect(scene.lines).toMatchObject([{ rateKey: 'CALL', used: -61, priced: -61, charged: -25 }])
+    expect(scene.lines).toMatchObject([
+      { rateKey: 'CALL', used: -61, chargedUnits: -61, charged: -25 },
+    ])
     expect(explained(scene.lines[0]!)).toBe(-25)
   })
 
@@ -199,13 +206,13 @@ describe('a refund without an event', () => {
     packed.back('sms', 7)
     expect(packed.scene.bucket('PACK')).toMatchObject({ free: 27, credited: 27, spent: 0 })
     expect(packed.free()).toBe(100)
-    expect(packed.scene.lines).toMatchObject([{ used: -7, priced: 0, charged: 0 }])
+    expect(packed.scene.lines).toMatchObject([{ used: -7, chargedUnits: 0, charged: 0 }])
     const plan = { groups: [groupOf('MIN', 4)] }
     const grouped = sceneOf({ plan })
     grouped.take('sms', 3)
     grouped.scene.sessions.clear()
     grouped.back('sms', 5)
-    expect(grouped.scene.lines.at(-1)).toMatchObject({ used: -5, grouped: -3, charged: -6 })
+    expect(grouped.scene.lines.at(-1)).toMatchObject({ used: -5, includedUnits: -3, charged: -6 })
     expect(grouped.free()).toBe(106)
   })
 

@@ -41,8 +41,8 @@ describe('the tax mapping', () => {
     ['any member of a list', { tax_class: ['X', 'B'] }, 'BOOKS'],
     ['no rule without the field', {}, 'none'],
     ['no rule that has ended', { tax_class: 'C' }, 'none'],
-  ])('accepts %s', (_what, params, wanted) => {
-    expect(key(params)).toBe(wanted)
+  ])('accepts %s', (_what, params, expected) => {
+    expect(key(params)).toBe(expected)
   })
 
   it('applies the revision of the event time', () => {

@@ -59,11 +59,11 @@ function report(
 /** Cycle, band, units in groups, other units and price of the newest version of each line. */
 function summary(scene: RatingFixture): (string | number)[][] {
   const newest = new Map(scene.lines.map((line): [string, Line] => [line.stamp, line]))
-  return [...newest.values()].map(({ cycle, band, grouped, used, charged }) => [
+  return [...newest.values()].map(({ cycle, band, includedUnits, used, charged }) => [
     cycle,
     band,
-    grouped,
-    used - grouped,
+    includedUnits,
+    used - includedUnits,
     charged,
   ])
 }
@@ -238,8 +238,8 @@ describe('the first usage of a session without a grant', () => {
         serviceRequest({ usaget: 'call', ratingGroup: 7, used: 120 }),
       ]
       call.send({ kind: 'release', requestNumber: 2, ...at(noon + MINUTE), services })
-      const priced = summary(call).map(([, name, , units, price]) => [name, units, price])
-      expect(priced.slice(-2)).toEqual([
+      const chargedUnits = summary(call).map(([, name, , units, price]) => [name, units, price])
+      expect(chargedUnits.slice(-2)).toEqual([
         ['band', 60, 120],
         ['', 60, 60],
       ])

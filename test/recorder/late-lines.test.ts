@@ -38,7 +38,7 @@ const version = (stamp: string, number: number, used = number): Line => ({
   ...lineOf(7, 71, stamp),
   version: number,
   used,
-  priced: used,
+  chargedUnits: used,
   charged: used * 1_000_000,
 })
 

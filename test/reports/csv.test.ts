@@ -72,7 +72,7 @@ describe('CSV', () => {
     await server.close()
   })
 
-  it('is what exportCSVReport returns', async () => {
+  it('is the same text by exportCSVReport', async () => {
     const { text } = await csvOf(REPORT)
     const again = await api.ask('report', { action: 'exportCSVReport', report: REPORT })
     expect(again.text).toBe(text)

@@ -19,7 +19,7 @@ describe('a date', () => {
     ['\\Y\\m Y', 'Ym 2027'],
   ])('%s', (format, text) => expect(shown(format)).toBe(text))
 
-  it('is local', () => expect(shown('d H:i', 'Asia/Kolkata')).toBe('03 01:35'))
+  it('has the time of the time zone', () => expect(shown('d H:i', 'Asia/Kolkata')).toBe('03 01:35'))
 })
 
 const LETTERS = [...'djDlNwzWomnFMYyaAGHghis']

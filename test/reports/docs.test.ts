@@ -44,8 +44,8 @@ describe('docs/REPORTS.md', () => {
       ...named(name),
       ...named(joins),
     ])
-    const wanted = REPORT_ENTITIES.map((name) => [name, ...Object.keys(entityNamed(name).joins)])
-    expect(found).toEqual(wanted)
+    const expected = REPORT_ENTITIES.map((name) => [name, ...Object.keys(entityNamed(name).joins)])
+    expect(found).toEqual(expected)
   })
 
   it('lists all operators, formats and dashboards', () => {

@@ -42,8 +42,8 @@ async function warmUp(ownersMax = 1_000, timeMs = 60_000) {
   return second().processor.warmUp({
     ownersMax,
     timeMs,
-    queriesOf: async (wanted, atMs) =>
-      wanted.map((sid) => ({ sid, query: { key: 'msisdn', value: msisdnOf(sid), atMs } })),
+    queriesOf: async (expected, atMs) =>
+      expected.map((sid) => ({ sid, query: { key: 'msisdn', value: msisdnOf(sid), atMs } })),
   })
 }
 

@@ -31,9 +31,9 @@ describe('differences', () => {
       [['urt', '1970-01-01T00:00:00.000Z', '1970-01-01T00:01:00.000Z']],
     ],
     [{ name: '<img onerror=x>' }, { name: '' }, [['name', '<img onerror=x>', '']]],
-  ])('%j, %j', (before, after, wanted) => {
+  ])('%j, %j', (before, after, expected) => {
     const found = differences(before, after)
-    expect(found.map(({ field, before: b, after: a }) => [field, b, a])).toEqual(wanted)
+    expect(found.map(({ field, before: b, after: a }) => [field, b, a])).toEqual(expected)
   })
 
   it('of revisions leave out what always differs', () => {

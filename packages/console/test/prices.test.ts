@@ -31,7 +31,7 @@ describe('the prices of a rate', () => {
     [{ BASE: { rate: [{ to: 'UNLIMITED', price: 1 }] } }, ['R call: 1 / 1']],
     [{ BASE: { ...base, bands: [{ name: 'night' }] } }, ['R call: 0.02 + 0–60: 0.005 / 1 …']],
     [{ SILVER: base }, []],
-  ])('%j', (rate, wanted) => expect(texts(rate)).toEqual(wanted))
+  ])('%j', (rate, expected) => expect(texts(rate)).toEqual(expected))
 
   it('are none without usage types', () => expect(ratePrices({ key: 'R' }, 'P')).toEqual([]))
 })

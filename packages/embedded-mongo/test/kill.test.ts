@@ -171,16 +171,16 @@ function isConsistent(mine: WrittenState, version: number | undefined): boolean 
 /** Each index returns the same documents as a full scan. */
 async function checkIndexes(lines: Docs, docs: readonly Document[]): Promise<void> {
   const ids = (found: readonly Document[]) => found.map(({ _id }) => String(_id)).sort()
-  const wanted: [filter: Document, test: (doc: Document) => boolean][] = [
+  const expected: [filter: Document, test: (doc: Document) => boolean][] = [
     [{ tags: { $gte: 0 } }, () => true],
     [{ even: true }, (doc) => doc['even']],
   ]
   for (let n = 0; n < 4; n++) {
-    wanted.push([{ owner: `o${n}` }, (doc) => doc['owner'] === `o${n}`])
-    wanted.push([{ tags: n }, (doc) => doc['tags'].includes(n)])
+    expected.push([{ owner: `o${n}` }, (doc) => doc['owner'] === `o${n}`])
+    expected.push([{ tags: n }, (doc) => doc['tags'].includes(n)])
   }
-  for (const { key } of docs) wanted.push([{ key }, (doc) => doc['key'] === key])
-  for (const [filter, test] of wanted) {
+  for (const { key } of docs) expected.push([{ key }, (doc) => doc['key'] === key])
+  for (const [filter, test] of expected) {
     expect(ids(await lines.find(filter).toArray())).toEqual(ids(docs.filter(test)))
   }
   expect(await lines.countDocuments({})).toBe(docs.length)

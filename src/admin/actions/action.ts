@@ -77,7 +77,7 @@ export type Permits = (action: {
 }) => Promise<boolean>
 
 /**
- * Members of the answer besides `input`, in their order. `status` 1 and `desc` `success` are added
+ * Members of the answer after `input`, in their order. `status` 1 and `desc` `success` are added
  * unless given.
  */
 export type ActionAnswer = Readonly<Record<string, unknown>> & { readonly [FILE]?: AnswerFile }
@@ -166,12 +166,12 @@ interface Declaration<P extends TObject> {
   readonly about: string
   /** Whether it may be sent by GET; false by default. */
   readonly isReadByGet?: true
-  /** Pages repeat it by themselves: it is no use of a login session. */
+  /** Polled by pages: does not extend the login session. */
   readonly isPassive?: true
   /** A call by GET writes; callers with a session cookie must then use POST. */
   readonly writesByGet?: true
   readonly parameters: P
-  /** Members of the answer by name, besides `status`, `desc` and `input`. */
+  /** Further members of the answer by name; `status`, `desc` and `input` are added. */
   readonly answer: Readonly<Record<string, Schema>>
   readonly example: ActionExample
   /** Media types of files that it may answer instead of JSON. */
@@ -193,7 +193,7 @@ export interface MoneyDeclaration<P extends TObject> extends Declaration<P> {
    * Another operation of the action, with its own parameters; null for the usual one. May refuse
    * the parameters.
    */
-  special?(raw: RawParameters, call: MoneyCall): Promise<ActionAnswer> | null
+  variant?(raw: RawParameters, call: MoneyCall): Promise<ActionAnswer> | null
   /**
    * A file to be sent in place of the answer, which a repetition of the call gets too; null for the
    * answer itself. Must not reject: the money has moved.
@@ -246,7 +246,7 @@ export const REASON = {
 
 /** An action that moves money. */
 export function moneyAction<P extends TObject>(declaration: MoneyDeclaration<P>): Action {
-  const { level, run, special, ...rest } = declaration
+  const { level, run, variant, ...rest } = declaration
   const parameters = Type.Object({ ...rest.parameters.properties, ...REASON })
   return {
     ...rest,
@@ -254,7 +254,7 @@ export function moneyAction<P extends TObject>(declaration: MoneyDeclaration<P>)
     access: rolesOf(level),
     isMoney: true,
     async call(raw, call) {
-      const other = special?.(raw, call) ?? null
+      const other = variant?.(raw, call) ?? null
       if (other !== null) return other
       const cast = castParameters(parameters, raw, castOptions(rest, call))
       return run(cast as Static<P> & { reason?: string }, call)

@@ -138,7 +138,7 @@ async function invoiceOf(
 
 async function search(given: BillParameters, call: ActionCall): Promise<ActionAnswer> {
   const { type, billrun_key: keys, due_date_from: from, due_date_to: to, paid } = given
-  const wanted: BillQuery = {
+  const billQuery: BillQuery = {
     aids: accountsFrom(isNothing(given.aids) ? given.aid : given.aids),
     kind: (type as BillQuery['kind'] | undefined) ?? null,
     billrunKeys: keysFrom(keys),
@@ -148,7 +148,7 @@ async function search(given: BillParameters, call: ActionCall): Promise<ActionAn
     page: given.page ?? 0,
     size: given.size ?? PAGE_SIZE,
   }
-  const { bills, nextPage } = await findBills(call.catalog, wanted)
+  const { bills, nextPage } = await findBills(call.catalog, billQuery)
   return { details: bills.map((each) => view(each, call)), next_page: nextPage }
 }
 
@@ -207,7 +207,7 @@ async function debts(
   return { details: byAccount.length === 0 ? [] : Object.fromEntries(byAccount) }
 }
 
-/** Dates that are texts, besides `from`, `to` and `creation_time`. */
+/** Dates that are texts, as `from`, `to` and `creation_time` are. */
 const DATES = [
   'urt',
   'due_date',

@@ -116,7 +116,7 @@ export const bulkcredit = moneyAction({
     },
   },
   isTracked: (raw) => (raw.get('operation') ?? 'credit') === 'credit',
-  special: (raw, call) => (raw.get('operation') === 'query' ? query(raw, call) : null),
+  variant: (raw, call) => (raw.get('operation') === 'query' ? query(raw, call) : null),
   async run({ operation = 'credit', credits, reason = null }, call) {
     if (operation !== 'credit') throw new ActionError('Unrecognized operation')
     if (credits === undefined) throw new ActionError('Following field/s are missing: credits')
@@ -165,8 +165,8 @@ async function query(raw: RawParameters, call: MoneyCall): Promise<ActionAnswer>
   }
   const { page = 0, size = LINES_MAX } = castParameters(QUERY, raw, castOptions({}, call))
   const { catalog, config } = call
-  const of = { action: 'bulkcredit', caller: call.actor.id }
-  const found = await readProgress(catalog, stamp, of)
+  const owner = { action: 'bulkcredit', caller: call.actor.id }
+  const found = await readProgress(catalog, stamp, owner)
   if (found === null) throw new ActionError(`File ${textOf(stamp)} not found`)
   const results = found.results as readonly CreditResult[]
   const stamps = results.flatMap((result) =>
@@ -175,11 +175,11 @@ async function query(raw: RawParameters, call: MoneyCall): Promise<ActionAnswer>
   const answer = { desc: STATES[found.state], operation: 'query', stamp: found.id }
   const counted = { ...answer, count: stamps.length }
   if (String(details) === '0') return counted
-  const wanted = stamps.slice(page * size, (page + 1) * size)
-  const lines = await catalog.reads.lines.find({ stamp: { $in: wanted } }).toArray()
+  const pageStamps = stamps.slice(page * size, (page + 1) * size)
+  const lines = await catalog.reads.lines.find({ stamp: { $in: pageStamps } }).toArray()
   const byStamp = new Map(lines.map((line) => [line.stamp, line]))
   const shape = { timeZone: config.rating.timeZone, dateFields: ['urt', 'process_time'] }
-  const shown = wanted.flatMap((each) => byStamp.get(each) ?? [])
+  const shown = pageStamps.flatMap((each) => byStamp.get(each) ?? [])
   return { ...counted, details: shown.map((line) => readView({ ...line }, shape)) }
 }
 

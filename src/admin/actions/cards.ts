@@ -97,8 +97,8 @@ export async function openCardPage(
 async function gatewayOf(call: CardPageCall, name: string | undefined): Promise<string> {
   const { gateways, charges } = call.payments
   const names = (await gateways.list()).map(({ instanceName }) => instanceName)
-  const wanted = name ?? (await charges.settings.get(PAYMENTS)).gateway ?? names[0]
-  if (wanted !== undefined && names.includes(wanted)) return wanted
+  const chosen = name ?? (await charges.settings.get(PAYMENTS)).gateway ?? names[0]
+  if (chosen !== undefined && names.includes(chosen)) return chosen
   if (names.length === 0) throw new ActionError('No payment gateway is configured')
   throw new ActionError(`name must be one of ${names.join(', ')}`)
 }

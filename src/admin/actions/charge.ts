@@ -76,7 +76,7 @@ export const charge = moneyAction({
       },
     },
   },
-  special(raw) {
+  variant(raw) {
     refuseUnknownNames(raw)
     return null
   },
@@ -110,9 +110,9 @@ async function chargeOne(
   const { selection, payMode, mode, amount, uf, paymentData } = order
   const card = paymentData === undefined ? undefined : await cardOf(call, paymentData)
   const terms = { selection, payMode, mode, amount, card, uf, isNamed: true, run: '' }
-  const wanted: AccountRun = { aid, ...terms, actor, reason }
+  const accountRun: AccountRun = { aid, ...terms, actor, reason }
   // A repetition of the call continues with the charges that the first one has created.
-  const { charges, skipped } = await chargeAccount(deps, wanted, async (write) => {
+  const { charges, skipped } = await chargeAccount(deps, accountRun, async (write) => {
     const part = (commit: CommitPart) => commit('create charges', write)
     return (await call.commitPart(0, part)) as readonly string[]
   })

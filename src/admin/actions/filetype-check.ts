@@ -211,10 +211,10 @@ function requireOne(values: Readonly<Record<string, unknown>>): void {
   )
 }
 
-async function installedDocument(wanted: string, { catalog, config }: ActionCall) {
+async function installedDocument(requested: string, { catalog, config }: ActionCall) {
   const { value } = await readCategory(catalog, 'file_types')
   const installed = installedFileTypes(value ?? [], fileTypeDefaultsOf(config))
-  const found = installed.find(({ name }) => name === wanted)
+  const found = installed.find(({ name }) => name === requested)
   if (found !== undefined) return found.document
-  throw new ActionError(`Field file_type names no installed file type: ${wanted}`)
+  throw new ActionError(`Field file_type names no installed file type: ${requested}`)
 }

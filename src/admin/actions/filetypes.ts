@@ -42,10 +42,10 @@ export const filetypes = action({
       details: [{ name: 'GY', from: 'stored', replaces: false, state: 'enabled', parser: 'json' }],
     },
   },
-  async run({ name: wanted }, { catalog, config }) {
+  async run({ name: requested }, { catalog, config }) {
     const { value } = await readCategory(catalog, 'file_types')
     const installed = installedFileTypes(value ?? [], fileTypeDefaultsOf(config))
-    const listed = installed.filter(({ name }) => wanted === undefined || name === wanted)
+    const listed = installed.filter(({ name }) => requested === undefined || name === requested)
     return { details: listed.map(viewOf) }
   },
 })

@@ -82,9 +82,9 @@ export async function expectedAnswer(sent: SentExpected, call: ActionCall): Prom
   }
   const cycle = runCycleOf({ key, invoicingDay: null }, calendar)
   const revisions = revisionsIn(data, call)
-  const wanted = { aid, cycle, ignoresLines, ...revisions, nowMs: call.nowMs }
+  const expectation = { aid, cycle, ignoresLines, ...revisions, nowMs: call.nowMs }
   try {
-    return await outputOf(sent, wanted, call)
+    return await outputOf(sent, expectation, call)
   } catch (error) {
     const isOfAccount = error instanceof CycleError || error instanceof AccountInputError
     throw isOfAccount ? new ActionError(error.message) : error
@@ -93,23 +93,23 @@ export async function expectedAnswer(sent: SentExpected, call: ActionCall): Prom
 
 async function outputOf(
   sent: SentExpected,
-  wanted: Expectation,
+  expectation: Expectation,
   call: ActionCall,
 ): Promise<ActionAnswer> {
   const { output = sent.download_pdf === true ? 'download_pdf' : 'invoice_meta_data' } = sent
   const { documents, config, openAccounts, compute } = cycleOf(call)
   const format = output === 'download_pdf' ? 'pdf' : sent.format
   if (format !== undefined)
-    return { [FILE]: await documents.expectedOf(wanted, format, call.signal) }
+    return { [FILE]: await documents.expectedOf(expectation, format, call.signal) }
   if (output === 'pdf_path') {
-    return { details: { pdf_path: (await documents.writeExpected(wanted)).path } }
+    return { details: { pdf_path: (await documents.writeExpected(expectation)).path } }
   }
   if (sent.generate_pdf === true && config.invoices.folder !== '') {
-    const written = await orNothing(documents.writeExpected(wanted))
+    const written = await orNothing(documents.writeExpected(expectation))
     if (written === null) return { details: [] }
     return { details: { ...invoiceView(written.invoice, call), invoice_file: written.path } }
   }
-  const expected = await expectedInvoice({ ...call, openAccounts }, compute, wanted)
+  const expected = await expectedInvoice({ ...call, openAccounts }, compute, expectation)
   return { details: expected === null ? [] : invoiceView(expected.invoice, call) }
 }
 

@@ -186,7 +186,7 @@ async function chargeOne(
   { aid, invoice_id: id }: OneTimeInvoice,
 ): Promise<GatewayChargeDocument | null> {
   const { actor } = call
-  const wanted = {
+  const order = {
     aid,
     selection: { invoices: [id] },
     payMode: 'one_payment',
@@ -195,7 +195,7 @@ async function chargeOne(
     actor,
     reason: `invoice ${id}`,
   } as const
-  const { charges } = await chargeAccount(deps, wanted, async (write) => {
+  const { charges } = await chargeAccount(deps, order, async (write) => {
     const part = (commit: CommitPart) => commit('create charges', write)
     return (await call.commitPart(1, part)) as readonly string[]
   })

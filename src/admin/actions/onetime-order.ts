@@ -4,7 +4,7 @@ import { readAdjustedTaxes, type TaxedLines } from '../../billing/credit/adjuste
 import { CreditProcessError, CreditRefusal } from '../../billing/credit/credit-request.ts'
 import { calendarOf, prepareCredits } from '../../billing/credit/credits.ts'
 import { immediateKeyAt, keyEndMs } from '../../billing/cycle/cycle-key.ts'
-import type { WantedAdjustment } from '../../billing/onetime/credit-notes.ts'
+import type { RequestedAdjustment } from '../../billing/onetime/credit-notes.ts'
 import type { OneTimeOrder } from '../../billing/onetime/one-time.ts'
 import { integerFrom } from '../../billing/payments/payment-order.ts'
 import { Exact } from '../../catalog/records/money/exact-amount.ts'
@@ -125,7 +125,7 @@ interface LineTerms {
 async function adjustedBy(
   { catalog }: ActionCall,
   aid: number,
-  adjusts: readonly WantedAdjustment[],
+  adjusts: readonly RequestedAdjustment[],
 ) {
   const ids = adjusts.map(({ invoiceId }) => invoiceId)
   return ids.length === 0 ? [] : readAdjustedTaxes(catalog, aid, ids)
@@ -187,11 +187,11 @@ async function refuseOld(call: ActionCall, aid: number, dates: readonly number[]
   )
 }
 
-function adjustsIn(sent: unknown): WantedAdjustment[] {
+function adjustsIn(sent: unknown): RequestedAdjustment[] {
   if (sent === undefined || sent === '') return []
   const isList = Array.isArray(sent) && sent.length <= ADJUSTS_MAX && sent.every(isObject)
   if (!isList) throw new ActionError('Field adjusts must be a list of invoice_id and amount')
-  const wanted = (sent as readonly Fields[]).map(({ invoice_id: id, amount: given }) => {
+  const requested = (sent as readonly Fields[]).map(({ invoice_id: id, amount: given }) => {
     const invoiceId = integerFrom(id)
     const amount = given === undefined ? null : amountOf(given)
     if (invoiceId === null) throw new ActionError('adjusts: invoice_id must be a number')
@@ -200,10 +200,10 @@ function adjustsIn(sent: unknown): WantedAdjustment[] {
     }
     return { invoiceId, amount: amount === null ? null : new Exact(amount) }
   })
-  if (new Set(wanted.map(({ invoiceId }) => invoiceId)).size < wanted.length) {
+  if (new Set(requested.map(({ invoiceId }) => invoiceId)).size < requested.length) {
     throw new ActionError('adjusts: an invoice occurs twice')
   }
-  return wanted
+  return requested
 }
 
 function fieldsOf(sent: SentOneTime, fields: CreditFields, isAllowed: boolean): Fields {

@@ -81,12 +81,12 @@ export async function compareCases(
 }
 
 export async function compareLines(
-  wanted: { readonly plan: string; readonly rateKey: string; readonly last: number },
+  terms: { readonly plan: string; readonly rateKey: string; readonly last: number },
   change: Change,
   call: ActionCall,
 ) {
   const { catalog, lookup, liveCatalogue, config, signal, nowMs } = call
-  const lines = await readLastLines(catalog, wanted)
+  const lines = await readLastLines(catalog, terms)
   const profiles = await profilesOf({ catalog, lookup }, lines, nowMs)
   const rules = await readLiveRules({ catalog, catalogue: liveCatalogue }, config)
   const pricing = (assumed: readonly AssumedDocuments[]) =>

@@ -155,8 +155,8 @@ async function quoteChange(
   }
   const change = changeOf({ assume, base }, call.liveCatalogue.settings)
   if (cases === undefined) {
-    const wanted = { plan: plan ?? '', rateKey, last: last ?? CASES_MAX }
-    return compareLines(wanted, change, call)
+    const terms = { plan: plan ?? '', rateKey, last: last ?? CASES_MAX }
+    return compareLines(terms, change, call)
   }
   refuseOther({ last, ...(rateKey !== '' && { rate: rateKey }) }, 'cases')
   refuseLarge(cases)

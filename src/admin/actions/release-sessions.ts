@@ -22,7 +22,7 @@ const SESSIONS_MAX = 100
 const TEXT_MAX = 1_000
 const KNOWN = ['session_id', 'origin'] as const
 
-interface Named {
+interface SessionRef {
   readonly session_id: string
   readonly origin: string
 }
@@ -67,7 +67,7 @@ export const releasesessions = action({
 })
 
 /** All are checked before one is ended. */
-function namesIn(listed: readonly unknown[]): readonly Named[] {
+function namesIn(listed: readonly unknown[]): readonly SessionRef[] {
   if (listed.length === 0) throw new ActionError('Field sessions must not be empty')
   if (listed.length > SESSIONS_MAX) {
     throw new ActionError(`Field sessions has more than ${SESSIONS_MAX} members`)
@@ -86,7 +86,7 @@ function namesIn(listed: readonly unknown[]): readonly Named[] {
 }
 
 /** A session that cannot be ended is reported, and the others are still ended. */
-async function release(named: Named, reason: string, isImmediate: boolean, call: ActionCall) {
+async function release(named: SessionRef, reason: string, isImmediate: boolean, call: ActionCall) {
   const { ledger, audit, actor, nowMs, config } = call
   const { commitAttemptsMax: attemptsMax, replayMs } = config.ledger
   try {

@@ -91,12 +91,12 @@ export const report = action({
   async run(given, call) {
     const beganMs = monotonicMs()
     const { definition, isCsv } = await definitionOf(given, call)
-    const wanted = await loadedReport(definition, call.reports.fields)
-    await refuseUnreadable(wanted, call)
+    const loaded = await loadedReport(definition, call.reports.fields)
+    await refuseUnreadable(loaded, call)
     const options = textOptionsOf(given, call)
-    if (isCsv || given.type === 'csv') return csv(wanted, options, call)
-    const order = () => ordered(wanted, definition, given, options, call)
-    const answer = given.type === 'file' ? await order() : await rowsOf(wanted, given, call, order)
+    if (isCsv || given.type === 'csv') return csv(loaded, options, call)
+    const order = () => ordered(loaded, definition, given, options, call)
+    const answer = given.type === 'file' ? await order() : await rowsOf(loaded, given, call, order)
     const seconds = ((monotonicMs() - beganMs) / 1000).toFixed(2)
     return { details: [], next_page: false, execution_time: seconds, ...answer }
   },
@@ -148,8 +148,8 @@ function inline(sent: unknown): Fields {
 }
 
 /** A caller who may run reports sees only what the operator's rules let it read. */
-async function refuseUnreadable(wanted: Report, { permits }: ActionCall): Promise<void> {
-  for (const definition of [wanted.entity, ...wanted.joined].map((each) => each.definition)) {
+async function refuseUnreadable(loaded: Report, { permits }: ActionCall): Promise<void> {
+  for (const definition of [loaded.entity, ...loaded.joined].map((each) => each.definition)) {
     const { name } = definition
     if (await permits({ collection: name, name: 'get', usual: readersOf(definition) })) continue
     throw new NotAllowedError(`No permission: this report shows ${name}, which you may not read`)
@@ -175,7 +175,7 @@ function textOptionsOf(given: ReportParameters, { config, nowMs }: ActionCall): 
 
 /** A page of rows, or all of them; `order` writes a file if there are too many. */
 async function rowsOf(
-  wanted: Report,
+  loaded: Report,
   { page = 0, size = -1 }: ReportParameters,
   call: ActionCall,
   order: () => Promise<ActionAnswer>,
@@ -187,7 +187,7 @@ async function rowsOf(
   const count = isPage ? size : rowsMax
   const skip = isPage ? page * size : 0
   const timeoutMs = config.entities.readTimeoutMs
-  const run = { report: wanted, skip, limit: count + 1, nowMs, timeoutMs, signal }
+  const run = { report: loaded, skip, limit: count + 1, nowMs, timeoutMs, signal }
   const { catalog, reports } = call
   const rows = await openReport({ catalog, reader: reports.reader, config }, run)
   const found = await collected(rows).catch((error: unknown) => {
@@ -196,7 +196,7 @@ async function rowsOf(
   })
   if (found === null || (!isPage && found.length > count)) return order()
   const details = found.slice(0, count)
-  await recordReportRead(call, call.actor, wanted, details.length)
+  await recordReportRead(call, call.actor, loaded, details.length)
   return { details, next_page: found.length > count }
 }
 
@@ -206,15 +206,15 @@ async function collected(rows: ReportRows): Promise<Fields[]> {
   return found
 }
 
-async function csv(wanted: Report, options: TextSettings, call: ActionCall): Promise<ActionAnswer> {
+async function csv(loaded: Report, options: TextSettings, call: ActionCall): Promise<ActionAnswer> {
   const { config, nowMs, signal } = call
   const { fileRowsMax } = config.reports
-  const run = { report: wanted, skip: 0, limit: fileRowsMax + 1, nowMs, signal }
+  const run = { report: loaded, skip: 0, limit: fileRowsMax + 1, nowMs, signal }
   const { batch, reader } = call.reports
   const catalog = repeatingReads(batch, { ...batch.patience, signal })
   const rows = await openReport({ catalog, reader, config }, run)
-  const texts = reportText(rows, wanted.columns, { ...options, format: 'csv' }, fileRowsMax)
-  await recordReportRead({ ...call, catalog: batch }, call.actor, wanted, null)
+  const texts = reportText(rows, loaded.columns, { ...options, format: 'csv' }, fileRowsMax)
+  await recordReportRead({ ...call, catalog: batch }, call.actor, loaded, null)
   // Errors of the store must be known before the first byte is sent: the header needs no read.
   const first = options.hasHeader ? [await texts.next(), await texts.next()] : [await texts.next()]
   const whole = async function* () {
@@ -236,14 +236,14 @@ async function csv(wanted: Report, options: TextSettings, call: ActionCall): Pro
 }
 
 async function ordered(
-  wanted: Report,
+  loaded: Report,
   definition: Fields,
   { file_format: format = 'csv' }: ReportParameters,
   options: TextSettings,
   call: ActionCall,
 ): Promise<ActionAnswer> {
   const { actor, clock, reports, baseUrl } = call
-  await recordReportRead(call, actor, wanted, null)
+  await recordReportRead(call, actor, loaded, null)
   const order = { ...options, format, definition: partsOf(definition), actor }
   const { id, path, expiresMs } = await orderReport({ ...reports, clock }, order)
   const url = `${baseUrl}${path}`

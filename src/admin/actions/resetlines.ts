@@ -82,12 +82,12 @@ async function enqueue(
 ): Promise<readonly RebalanceDocument[]> {
   const text = JSON.stringify(conditions)
   const hash = digestOf(text)
-  const wanted = aids.map((aid) => ({ aid, stamp: digestOf(`${aid}/${key}/${hash}`) }))
-  const filter = { stamp: { $in: wanted.map(({ stamp }) => stamp) } }
+  const requests = aids.map((aid) => ({ aid, stamp: digestOf(`${aid}/${key}/${hash}`) }))
+  const filter = { stamp: { $in: requests.map(({ stamp }) => stamp) } }
   await catalog.transaction('queue lines', async (session) => {
     const waiting = await catalog.rebalance.find(filter, { projection: { stamp: 1 } }).toArray()
     const known = new Set(waiting.map(({ stamp }) => stamp))
-    const added = wanted.filter(({ stamp }) => !known.has(stamp))
+    const added = requests.filter(({ stamp }) => !known.has(stamp))
     if (added.length === 0) return
     const documents = added.map(({ aid, stamp }) => ({
       _id: new ObjectId(),

@@ -155,9 +155,15 @@ async function answerCall(
   reply.header('cache-control', 'no-store')
   const { actions: _actions, admit: _admit, permits: mayCall, ...stores } = deps
   const baseUrl = `${request.protocol}://${request.host}`
-  const permits: Permits = (wanted) => mayCall(caller, wanted)
-  const of = { actor, nowMs: deps.clock.nowMs(), baseUrl, permits, signal: clientSignal(reply) }
-  const call = { ...stores, ...of, operationId: null }
+  const permits: Permits = (needed) => mayCall(caller, needed)
+  const callContext = {
+    actor,
+    nowMs: deps.clock.nowMs(),
+    baseUrl,
+    permits,
+    signal: clientSignal(reply),
+  }
+  const call = { ...stores, ...callContext, operationId: null }
   if (!action.isMoney) {
     const operationId = idempotencyKeyOf(request, OPERATION_ID_LENGTH_MAX)
     const result = await action.call(values, { ...call, operationId, ...NO_MONEY })

@@ -83,7 +83,7 @@ export const sessions = action({
       before?.getTime() ?? Number.POSITIVE_INFINITY,
       minutes === undefined ? Number.POSITIVE_INFINITY : call.nowMs - minutes * MINUTE_MS,
     )
-    const isWanted = (session: Session) =>
+    const isSelected = (session: Session) =>
       (sid === undefined || session.sid === sid) &&
       (origin === undefined || isOf(session.origin, origin)) &&
       (usaget === undefined || session.services.some((each) => each.usaget === usaget)) &&
@@ -91,14 +91,14 @@ export const sessions = action({
     const from = after === undefined ? FIRST_SESSION : positionOf(after, call)
     const page =
       aid === undefined && sid === undefined
-        ? await pageOfAll(call, { isWanted, size, from })
-        : await pageOfAccount(call, { isWanted, size, from }, await accountOf(aid, sid, call))
+        ? await pageOfAll(call, { isSelected, size, from })
+        : await pageOfAccount(call, { isSelected, size, from }, await accountOf(aid, sid, call))
     return { details: page.sessions.map(viewOf), next: page.next }
   },
 })
 
-interface Wanted {
-  isWanted(session: Session): boolean
+interface SessionSelection {
+  isSelected(session: Session): boolean
   readonly size: number
   readonly from: SessionPosition
 }
@@ -108,13 +108,16 @@ interface Page {
   readonly next: string | null
 }
 
-async function pageOfAll({ ledger }: ActionCall, { isWanted, size, from }: Wanted): Promise<Page> {
+async function pageOfAll(
+  { ledger }: ActionCall,
+  { isSelected, size, from }: SessionSelection,
+): Promise<Page> {
   const sessions: Session[] = []
   let position = from
   for (let steps = 0; steps < STEPS_MAX; steps += 1) {
     const { found, next } = await stepOpenSessions(ledger, position)
     for (const { session, place } of found) {
-      if (!isWanted(session)) continue
+      if (!isSelected(session)) continue
       sessions.push(session)
       if (sessions.length === size) return { sessions, next: positionText(place) }
     }
@@ -127,13 +130,13 @@ async function pageOfAll({ ledger }: ActionCall, { isWanted, size, from }: Wante
 /** The sessions of one account, by expiry and origin. */
 async function pageOfAccount(
   { ledger }: ActionCall,
-  { isWanted, size, from }: Wanted,
+  { isSelected, size, from }: SessionSelection,
   { aid, sid }: { aid: number; sid: number },
 ): Promise<Page> {
   const placed: { place: SessionPosition; session: Session }[] = []
   const partition = ledger.keys.partitionOf(aid)
   for await (const { sessionKey: member, session } of openSessionsOf(ledger, { aid, sid })) {
-    if (!isWanted(session)) continue
+    if (!isSelected(session)) continue
     placed.push({ place: { partition, score: session.expiresMs, member }, session })
   }
   placed.sort((a, b) => comparePlaces(a.place, b.place))
@@ -157,8 +160,8 @@ async function accountOf(aid: number | undefined, sid: number | undefined, call:
   return { aid: subscriber.aid, sid: sid ?? 0 }
 }
 
-function isOf(origin: string, wanted: string): boolean {
-  return origin === wanted || origin.startsWith(`${wanted}/`)
+function isOf(origin: string, requested: string): boolean {
+  return origin === requested || origin.startsWith(`${requested}/`)
 }
 
 function viewOf(session: Session) {

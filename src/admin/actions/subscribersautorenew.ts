@@ -8,9 +8,9 @@ import { readView } from '../../entities/views.ts'
 import type { Interval } from '../../prepaid/autorenew/schedule.ts'
 import {
   findRenewals,
+  type RequestedRenewal,
   replaceRenewals,
   upsertRenewal,
-  type WantedRenewal,
 } from '../../prepaid/autorenew/upsert.ts'
 import { ActionError, EntityRuleError } from '../../requests/errors.ts'
 import { parseJson } from '../../requests/json-text.ts'
@@ -108,14 +108,14 @@ const RUN: Readonly<Record<(typeof METHODS)[number], RunMethod>> = {
   async bydelta({ sid, expected }, call) {
     if (sid === undefined) throw new EntityRuleError('sid is missing')
     if (expected === undefined) throw new EntityRuleError('expected is missing')
-    const wanted = expected.map((entry, index) => wantedAt(entry, `expected.${index}`, call))
-    refuseRepeated(wanted)
-    const stored = await replaceRenewals(call, sid, wanted)
+    const requested = expected.map((entry, index) => requestedAt(entry, `expected.${index}`, call))
+    refuseRepeated(requested)
+    const stored = await replaceRenewals(call, sid, requested)
     return { desc: 'Success updating auto renew by delta', details: await viewsOf(stored, call) }
   },
 }
 
-function wantedAt(entry: unknown, path: string, call: ActionCall): WantedRenewal {
+function requestedAt(entry: unknown, path: string, call: ActionCall): RequestedRenewal {
   const fields = typeof entry === 'string' ? parseJson(entry, path) : entry
   if (!isObject(fields)) throw new EntityRuleError(`${path} must be an object`)
   const { charging_plan: _, from, ...terms } = fields
@@ -127,8 +127,8 @@ function wantedAt(entry: unknown, path: string, call: ActionCall): WantedRenewal
   }
 }
 
-function refuseRepeated(wanted: readonly WantedRenewal[]): void {
-  const plans = wanted.map(({ plan }) => plan)
+function refuseRepeated(requested: readonly RequestedRenewal[]): void {
+  const plans = requested.map(({ plan }) => plan)
   const index = plans.findIndex((plan, at) => plans.indexOf(plan) < at)
   if (index === -1) return
   throw new EntityRuleError(`expected.${index}.charging_plan ${plans[index]} is repeated`)
@@ -141,7 +141,7 @@ function termsOf(
   terms: Fields,
   path: string,
   call: ActionCall,
-): Pick<WantedRenewal, 'to' | 'interval' | 'operation'> {
+): Pick<RequestedRenewal, 'to' | 'interval' | 'operation'> {
   const { interval = 'month', operation = 'inc' } = terms
   return {
     to: dateAt(terms, 'to', path, call),
@@ -170,7 +170,7 @@ function sidAt(query: Fields): number {
 
 const ANY = '*'
 
-/** Those that are open now, or in the period that is given; `*` does not limit that side. */
+/** Renewals that are open now, or in the period of the parameters; `*` does not limit that side. */
 function periodOf(query: Fields, call: ActionCall): Fields {
   const { nowMs } = call
   const boundAt = (name: string) => {

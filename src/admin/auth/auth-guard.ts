@@ -83,7 +83,7 @@ export function createAuthGuard(options: AuthGuardOptions): AuthGuard {
     try {
       const caller = await resolve(request, sent)
       checkRoles(request, caller, needed)
-      // A route that asks by itself begins with any user, and names the roles afterwards.
+      // A route that checks roles later begins with any user.
       const isBegin = request.routeOptions.config.access === 'asked' && needed === 'user'
       if (!isBegin) refuseWriteByLink(request, caller)
       return caller

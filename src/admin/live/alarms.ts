@@ -34,7 +34,7 @@ export interface Alarm {
   readonly text: string
 }
 
-/** The figures behind the alarms, besides the checks of the stores. Null if not known. */
+/** The figures behind the alarms, without the checks of the stores. Null if not known. */
 export interface AlarmFigures {
   readonly processes: { readonly realtime: number; readonly recorder: number } | null
   readonly redisCannotWrite: number

@@ -25,7 +25,7 @@ export interface LiveSample {
   readonly requests: Readonly<Record<'granted' | 'denied' | 'failed' | 'refused', Figure>>
   /** Answered requests per second by file type, in the order of the names. */
   readonly file_types: readonly FileTypeFigures[]
-  /** Those with most refusals first. */
+  /** Peers with most refusals come first. */
   readonly peers: readonly PeerFigures[]
   readonly latency: Latency
   readonly sessions: { readonly open: Figure }

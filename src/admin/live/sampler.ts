@@ -106,14 +106,14 @@ class Sampler implements LiveSampler {
     return this.#options.clock.nowMs() + EARLY_MS
   }
 
-  #isWanted(): boolean {
+  #isWatched(): boolean {
     const isPolled = Math.abs(this.#timeMs() - this.#polledMs) < POLLED_MS
     return this.#options.keepsHistory || this.#listeners.size > 0 || isPolled
   }
 
   #arm(): void {
     if (this.#timer !== undefined || this.#isStopped) return
-    if (!this.#isWanted()) {
+    if (!this.#isWatched()) {
       // The rates of a later sample would be those of the whole pause.
       this.#rates.clear()
       return

@@ -76,7 +76,7 @@ function deprecationText({ since, successors, selectedBy }: Deprecation): string
   return `${what} since version ${since}: use ${successors.join(', ')}.`
 }
 
-/** Without the symbols of TypeBox. */
+/** Drops the symbols of TypeBox. */
 function parametersOf({ parameters }: Action): Record<string, Schema> {
   const plain = Object.entries(parameters.properties as Record<string, TSchema>)
   return Object.fromEntries(

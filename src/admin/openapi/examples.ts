@@ -128,7 +128,7 @@ const CHANGED: Readonly<Record<string, Values>> = {
   autorenew: { next_renew: '2026-05-01' },
 }
 
-/** Parameters of a request; for an import, those besides the file. */
+/** Parameters of a request; for an import, without the file. */
 export function exampleOf(collection: string, action: ActionName): Values {
   const changed = CHANGED[collection] ?? { description: 'Another one' }
   const from = { from: '2026-05-01' }

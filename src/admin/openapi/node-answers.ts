@@ -1,4 +1,4 @@
-/** Responses of the endpoints besides the entity API, with their examples. */
+/** Responses of the endpoints outside the entity API, with their examples. */
 import { ref, type Schema, text } from '../../catalog/entities/json-schema.ts'
 import { content } from './errors.ts'
 

@@ -1,4 +1,4 @@
-/** Paths of the endpoints besides the entity API: node, login, tokens and settings. */
+/** Paths of the endpoints outside the entity API: node, login, tokens and settings. */
 import {
   anyValue,
   either,

@@ -1,4 +1,4 @@
-/** Schemas of the responses of endpoints besides the entity API. */
+/** Schemas of the responses of endpoints outside the entity API. */
 import {
   anyValue,
   choice,

@@ -166,11 +166,11 @@ function typeOf(document: OpenApiDocument, schema: Schema): string {
   const { type, anyOf, items, additionalProperties: others, properties } = schema
   const name = refName(schema)
   if (name !== null) return linked(document, name)
-  const of = (part: unknown) => typeOf(document, part as Schema)
-  if (Array.isArray(anyOf)) return [...new Set(anyOf.map(of))].join(' or ')
-  if (type === 'array') return items === undefined ? 'list' : `list of ${of(items)}`
+  const typeName = (part: unknown) => typeOf(document, part as Schema)
+  if (Array.isArray(anyOf)) return [...new Set(anyOf.map(typeName))].join(' or ')
+  if (type === 'array') return items === undefined ? 'list' : `list of ${typeName(items)}`
   if (type === 'object' && typeof others === 'object' && properties === undefined) {
-    return `object of ${of(others)}`
+    return `object of ${typeName(others)}`
   }
   return escaped(Array.isArray(type) ? type.join(' or ') : String(type ?? 'any'))
 }

@@ -21,7 +21,7 @@ export interface SettingsDeps {
 }
 
 export interface ReadSetting {
-  /** Without secrets. */
+  /** Leaves out secrets. */
   readonly details: unknown
   /** 0 if nothing was ever stored. */
   readonly rev: number

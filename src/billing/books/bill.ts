@@ -72,7 +72,7 @@ export function openAmount({ due, links }: Bill): Exact {
   return due.abs().minus(sumOf(links.map(({ amount }) => amount)))
 }
 
-/** Not one of a pair of which the second record takes back the first. */
+/** Neither reversed nor a reversal. */
 export function isActive({ fields }: Bill): boolean {
   return ![
     fields.cancelled,

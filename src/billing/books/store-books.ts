@@ -94,13 +94,13 @@ export async function prefetchBooks(
   aids: readonly number[],
 ): Promise<void> {
   const { memory } = stateOf(session)
-  const wanted = [...new Set(aids)].filter((aid) => !memory.has(keyOfBooks(aid)))
-  if (wanted.length === 0) return
-  const books = await catalog.books.find({ _id: { $in: wanted } }, { session }).toArray()
-  const limit = OPEN_MAX * Math.min(wanted.length, ACCOUNTS_TOGETHER)
-  const filter = { aid: { $in: wanted }, ...OPEN }
+  const missing = [...new Set(aids)].filter((aid) => !memory.has(keyOfBooks(aid)))
+  if (missing.length === 0) return
+  const books = await catalog.books.find({ _id: { $in: missing } }, { session }).toArray()
+  const limit = OPEN_MAX * Math.min(missing.length, ACCOUNTS_TOGETHER)
+  const filter = { aid: { $in: missing }, ...OPEN }
   const open = await findBills(catalog, session, filter, { limit: limit + 1 })
-  for (const aid of wanted) {
+  for (const aid of missing) {
     const found = books.find(({ _id }) => _id === aid)
     const common = {
       aid,
@@ -163,9 +163,9 @@ async function loadNamed(
 ): Promise<LoadedBooks> {
   const { aid } = stored
   let { bills } = stored
-  const load = async (wanted: readonly BillRef[]) => {
+  const load = async (absent: readonly BillRef[]) => {
     const known = new Set(bills.map((bill) => keyOf(refOf(bill))))
-    const missing = wanted.filter((ref) => !known.has(keyOf(ref)))
+    const missing = absent.filter((ref) => !known.has(keyOf(ref)))
     for (const filter of filtersOf(missing)) {
       bills = merged(bills, await findBills(catalog, session, { aid, ...filter }))
     }

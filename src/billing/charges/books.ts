@@ -48,7 +48,7 @@ export interface DecidedPayment {
   readonly nowMs: number
 }
 
-export interface WantedBills {
+export interface BillFilter {
   readonly aid: number
   readonly mode: ChargeMode
   readonly selection: BillSelection
@@ -61,10 +61,10 @@ export interface PaymentBooks {
    * Bills that may be charged now, or credits that may be refunded, oldest first. None if the
    * account has both: its bills are covered by its credit first.
    */
-  openBills(wanted: WantedBills): Promise<readonly OpenBill[]>
+  openBills(filter: BillFilter): Promise<readonly OpenBill[]>
   /** At most `size` accounts above `afterAid` that have such bills, ascending. */
   accountsToCharge(
-    wanted: Omit<WantedBills, 'aid'>,
+    filter: Omit<BillFilter, 'aid'>,
     page: { readonly afterAid: number; readonly size: number },
   ): Promise<readonly number[]>
   /** Records a pending payment, which reserves the bills. Returns its txid. */

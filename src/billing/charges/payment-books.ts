@@ -18,12 +18,12 @@ import type { PaymentOrder } from '../payments/payment-order.ts'
 import { recordPayment } from '../payments/record.ts'
 import { canBeTakenBack, takeBack } from '../payments/take-back.ts'
 import type {
+  BillFilter,
   BillSelection,
   ChargeMode,
   DecidedPayment,
   OpenBill,
   PaymentBooks,
-  WantedBills,
 } from './books.ts'
 
 type Session = BooksWriter['session']
@@ -42,12 +42,12 @@ export function createPaymentBooks(catalog: Catalog, currencyCode: number): Paym
     return { catalog, session, currencyCode, nowMs, actor, ...(reason !== '' && { reason }) }
   }
   return {
-    async openBills(wanted) {
-      const { aid } = wanted
+    async openBills(filter) {
+      const { aid } = filter
       const found = await catalog.bills.find({ aid, ...OPEN } as object).toArray()
-      return openBillsIn(found, wanted)
+      return openBillsIn(found, filter)
     },
-    accountsToCharge: (wanted, page) => accountsToCharge(catalog, wanted, page),
+    accountsToCharge: (filter, page) => accountsToCharge(catalog, filter, page),
     async reserve(session, payment) {
       const { mode, aid, gateway, amount, bills, actor, reason, nowMs, chargeId, uf } = payment
       const writer = writerOf(session, { nowMs, actor, reason })
@@ -117,7 +117,7 @@ async function find(writer: BooksWriter, { aid, txid }: DecidedPayment) {
 
 function openBillsIn(
   documents: readonly BillDocument[],
-  { mode, selection, nowMs }: Omit<WantedBills, 'aid'>,
+  { mode, selection, nowMs }: Omit<BillFilter, 'aid'>,
 ): OpenBill[] {
   const bills = documents.map(billOf).filter((bill) => isActive(bill) && isDue(bill, nowMs))
   const other = mode === 'charge' ? 'refund' : 'charge'
@@ -156,7 +156,7 @@ function isSelected(
 /** Accounts of which all bills are reserved are among the pages, but not in the result. */
 async function accountsToCharge(
   catalog: Catalog,
-  wanted: Omit<WantedBills, 'aid'>,
+  filter: Omit<BillFilter, 'aid'>,
   { afterAid, size }: { readonly afterAid: number; readonly size: number },
 ): Promise<number[]> {
   const found: number[] = []
@@ -174,8 +174,8 @@ async function accountsToCharge(
     for (const [aid, bills] of byAccount) {
       // The bills of the last account may continue on the next page: the run reads them itself.
       const isCut = aid === last && page.length === PAGE_SIZE
-      const isWanted = isCut || openBillsIn(bills, wanted).length > 0
-      if (isWanted && found.length < size) found.push(aid)
+      const isToCharge = isCut || openBillsIn(bills, filter).length > 0
+      if (isToCharge && found.length < size) found.push(aid)
     }
     after = found.length >= size ? (found.at(-1) ?? last) : last
   }

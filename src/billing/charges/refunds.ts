@@ -16,9 +16,9 @@ import {
  * One refund for each charge whose money is needed, newest first; with `multiple_payments` one for
  * each credit. Credit that no charge has brought stays. Throws `BillingError`.
  */
-export async function refundPlan(deps: ChargeDeps, wanted: AccountRun): Promise<ChargePlan> {
-  const { aid, amount, card, run, actor, reason, uf, payMode } = wanted
-  const credits = await creditsToRefund(deps, wanted)
+export async function refundPlan(deps: ChargeDeps, accountRun: AccountRun): Promise<ChargePlan> {
+  const { aid, amount, card, run, actor, reason, uf, payMode } = accountRun
+  const credits = await creditsToRefund(deps, accountRun)
   const sum = sumOf(credits.map(({ left }) => left))
   if (amount?.greaterThan(sum) === true) {
     const asked = deps.money(amount)
@@ -70,17 +70,17 @@ function refundParts(
   amount: Exact,
 ): RefundPart[] {
   const parts: RefundPart[] = []
-  let wanted = amount
+  let remaining = amount
   const rests = sources.map((source) => ({ source, rest: source.rest }))
   for (const credit of credits) {
-    let open = least(credit.left, wanted)
+    let open = least(credit.left, remaining)
     for (const entry of rests) {
       const left = least(open, entry.rest)
       if (left.lessThanOrEqualTo(ZERO)) continue
       parts.push({ source: entry.source, credit: { ...credit, left } })
       entry.rest = entry.rest.minus(left)
       open = open.minus(left)
-      wanted = wanted.minus(left)
+      remaining = remaining.minus(left)
     }
   }
   return parts

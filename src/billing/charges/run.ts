@@ -26,15 +26,15 @@ export type CommitCharges = (
  */
 export async function chargeAccount(
   deps: ChargeDeps,
-  wanted: AccountRun,
+  accountRun: AccountRun,
   commit: CommitCharges = commitAlone(deps),
 ): Promise<AccountResult> {
-  const created = await withAccountLease(deps, wanted.aid, async () => {
+  const created = await withAccountLease(deps, accountRun.aid, async () => {
     let skipped: AccountResult['skipped'] = null
     // Not in the transaction: others would wait for the customer system.
-    const card = wanted.mode === 'refund' ? null : await cardFor(deps, wanted)
+    const card = accountRun.mode === 'refund' ? null : await cardFor(deps, accountRun)
     const ids = await commit(async (session) => {
-      const plan = await planOf(deps, wanted, card)
+      const plan = await planOf(deps, accountRun, card)
       skipped = plan.skipped
       return createAll(deps, session, plan.charges)
     })
@@ -70,13 +70,13 @@ async function cardFor(deps: ChargeDeps, { aid, card }: AccountRun): Promise<Act
 
 async function planOf(
   deps: ChargeDeps,
-  wanted: AccountRun,
+  accountRun: AccountRun,
   card: ActiveCard | null,
 ): Promise<ChargePlan> {
-  if (wanted.mode === 'refund') return refundPlan(deps, wanted)
-  const { amount, payMode } = wanted
+  if (accountRun.mode === 'refund') return refundPlan(deps, accountRun)
+  const { amount, payMode } = accountRun
   if (card === null) return { charges: [], skipped: 'no card' }
-  const { bills, replaces } = await billsToCharge(deps, wanted, card)
+  const { bills, replaces } = await billsToCharge(deps, accountRun, card)
   if (bills.length === 0 && amount === undefined) return { charges: [], skipped: 'no bills' }
   const isOne = payMode === 'one_payment' || amount !== undefined
   const groups = isOne ? [upTo(bills, amount)] : bills.map((bill) => [bill])
@@ -85,7 +85,7 @@ async function planOf(
     const former = replaces.filter((charge) => charge.bills.some((bill) => names.has(nameOf(bill))))
     const first = { attempt: 1, first: null, firstRejected: null }
     const replaced = { bills: group, ...first, replaces: former.map(({ _id }) => _id) }
-    return newCharge(deps, wanted, card, replaced)
+    return newCharge(deps, accountRun, card, replaced)
   })
   return { charges, skipped: null }
 }
@@ -123,11 +123,14 @@ interface ChargeGroup {
   readonly replaces: readonly string[]
 }
 
-type Named = Pick<AccountRun, 'aid' | 'run' | 'actor' | 'reason' | 'amount' | 'card' | 'uf'>
+type NewChargeTerms = Pick<
+  AccountRun,
+  'aid' | 'run' | 'actor' | 'reason' | 'amount' | 'card' | 'uf'
+>
 
 function newCharge(
   { sealer }: ChargeDeps,
-  { aid, run, actor, reason, amount, uf, card: given }: Named,
+  { aid, run, actor, reason, amount, uf, card: given }: NewChargeTerms,
   card: ActiveCard,
   group: ChargeGroup,
 ): NewCharge {

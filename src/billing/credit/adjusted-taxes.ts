@@ -13,7 +13,7 @@ export interface TaxedLines {
   readonly taxes: readonly TaxRule[]
 }
 
-/** Without duplicates; empty for no invoice of the account. */
+/** Each once; empty for no invoice of the account. */
 export async function readAdjustedTaxes(
   catalog: Catalog,
   aid: number,

@@ -36,7 +36,7 @@ export interface CreditData {
   readonly accounts: ReadonlySet<number>
 }
 
-export interface WantedData {
+export interface CreditDataQuery {
   readonly rateKeys: readonly string[]
   readonly sids: readonly number[]
   /** Accounts that must exist. */
@@ -46,7 +46,7 @@ export interface WantedData {
 
 interface Reader {
   readonly installed: InstalledTaxation
-  read(wanted: WantedData): Promise<CreditData>
+  read(query: CreditDataQuery): Promise<CreditData>
 }
 
 const readers = new WeakMap<Catalog, Reader>()
@@ -57,27 +57,27 @@ const readers = new WeakMap<Catalog, Reader>()
  */
 export function readCreditData(
   catalog: Catalog,
-  wanted: WantedData,
+  query: CreditDataQuery,
   installed: InstalledTaxation,
 ): Promise<CreditData> {
   let reader = readers.get(catalog)
   if (reader === undefined || reader.installed !== installed) {
-    const read = sharedRead((all: readonly WantedData[]) => readAll(catalog, all, installed))
+    const read = sharedRead((all: readonly CreditDataQuery[]) => readAll(catalog, all, installed))
     reader = { installed, read }
     readers.set(catalog, reader)
   }
-  return reader.read(wanted)
+  return reader.read(query)
 }
 
 async function readAll(
   catalog: Catalog,
-  wanted: readonly WantedData[],
+  queries: readonly CreditDataQuery[],
   installed: InstalledTaxation,
 ): Promise<CreditData> {
-  const rateKeys = wanted.flatMap((each) => each.rateKeys)
-  const sids = wanted.flatMap((each) => each.sids)
-  const aids = wanted.flatMap((each) => each.aids)
-  const allAids = wanted.flatMap((each) => each.allAids)
+  const rateKeys = queries.flatMap((each) => each.rateKeys)
+  const sids = queries.flatMap((each) => each.sids)
+  const aids = queries.flatMap((each) => each.aids)
+  const allAids = queries.flatMap((each) => each.allAids)
   const [taxation, lastKeys, rates, subscribers, accounts] = await Promise.all([
     readTaxContext(catalog, installed),
     readLastKeys(catalog, allAids),
@@ -181,11 +181,11 @@ export async function readByName(
   names: readonly string[],
 ): Promise<Map<string, RawDocument[]>> {
   const found = new Map<string, RawDocument[]>()
-  const wanted = [...new Set(names)]
-  if (wanted.length === 0) return found
+  const distinct = [...new Set(names)]
+  if (distinct.length === 0) return found
   const stored = catalog[collection] as unknown as Collection<RawDocument>
   const documents = await stored
-    .find({ [field]: { $in: wanted }, ...NOT_DELETED } as object)
+    .find({ [field]: { $in: distinct }, ...NOT_DELETED } as object)
     .sort({ from: 1 })
     .toArray()
   for (const document of documents as RawDocument[]) {
@@ -200,10 +200,10 @@ async function readPeriods(
   sids: readonly number[],
 ): Promise<Map<number, Period[]>> {
   const found = new Map<number, Period[]>()
-  const wanted = [...new Set(sids)]
-  if (wanted.length === 0) return found
+  const distinct = [...new Set(sids)]
+  if (distinct.length === 0) return found
   const documents = await catalog.subscribers
-    .find({ type: 'subscriber', sid: { $in: wanted }, ...NOT_DELETED } as never, {
+    .find({ type: 'subscriber', sid: { $in: distinct }, ...NOT_DELETED } as never, {
       projection: { aid: 1, sid: 1, from: 1, to: 1 },
     })
     .sort({ from: 1 })
@@ -223,10 +223,10 @@ interface StoredPeriod {
 }
 
 async function readAccounts(catalog: Catalog, aids: readonly number[]): Promise<Set<number>> {
-  const wanted = [...new Set(aids)]
-  if (wanted.length === 0) return new Set()
+  const distinct = [...new Set(aids)]
+  if (distinct.length === 0) return new Set()
   const found = await catalog.subscribers.distinct('aid', {
-    aid: { $in: wanted },
+    aid: { $in: distinct },
     ...NOT_DELETED,
   } as never)
   return new Set(found as number[])

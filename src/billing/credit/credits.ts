@@ -61,13 +61,13 @@ export async function prepareCredits(
   const { catalog, config, lookup, nowMs } = stores
   const customers = await creditCustomers(lookup, requests, nowMs)
   const isStored = customers === null
-  const wanted = {
+  const query = {
     rateKeys: requests.map(({ rateKey }) => rateKey),
     sids: isStored ? requests.flatMap(({ sid }) => (sid === 0 ? [] : [sid])) : [],
     aids: isStored ? requests.flatMap(({ aid, sid }) => (sid === 0 ? [aid] : [])) : [],
     allAids: requests.map(({ aid }) => aid),
   }
-  const data = { ...(await readCreditData(catalog, wanted, config.rating)), ...customers }
+  const data = { ...(await readCreditData(catalog, query, config.rating)), ...customers }
   const prepared: PreparedCredit[] = []
   for (const request of requests) {
     try {

@@ -20,17 +20,17 @@ import { type PeriodCharge, type PeriodCharges, periodCharges } from './periods.
 import { termsOf } from './price.ts'
 import { correctedAdjustments, correctedCharges, creditedCharge } from './reconcile.ts'
 import { adjustmentParts, supplyParts } from './supply-parts.ts'
-import { chargesByTiming, wantedCharges } from './target.ts'
+import { chargesByTiming, dueCharges } from './target.ts'
 import { type Holder, holdersOf } from './timeline.ts'
 import {
   chargeKey,
   grantedBy,
-  type WrittenCharge,
-  type WrittenLines,
-  WrittenPeriods,
-  writtenFor,
+  type PriorCharge,
+  type PriorLines,
+  PriorPeriods,
+  priorLinesFor,
 } from './written.ts'
-import { type TaxChange, taxChangesOf, withWrittenTaxes } from './written-taxes.ts'
+import { type TaxChange, taxChangesOf, withPriorTaxes } from './written-taxes.ts'
 
 export interface AccountCharges {
   readonly charges: readonly ChargeLine[]
@@ -55,7 +55,7 @@ export function accountCharges(input: AccountCycle, holders: readonly Holder[]):
     ownPart(longer.own, longer.adjust, limits),
     ...(reconciles(input) ? [correctedCycle(input, holders, due, adjust, limits)] : []),
     ...longer.changed.map((change) => correctedPart(input, change, longer.adjust, limits)),
-    ownPart(wantedCharges(input, holders, next, 'ahead'), adjust, limits),
+    ownPart(dueCharges(input, holders, next, 'ahead'), adjust, limits),
     ownPart(longer.ahead, longer.adjust, limits),
   ]
   return {
@@ -75,7 +75,7 @@ interface Part extends Omit<AccountCharges, 'subjects'> {
   readonly subjects: readonly ChargeLine[]
 }
 
-/** `general`: with charges on nothing in particular. */
+/** `general`: also conditional charges that apply to no single line. */
 function ownPart(
   charges: readonly ChargeLine[],
   adjust: Adjuster,
@@ -87,24 +87,24 @@ function ownPart(
 }
 
 /** Charges that a cycle or period should have, and those that were written for it. */
-interface Change extends WrittenLines {
+interface Change extends PriorLines {
   readonly cycle: CycleSpan
-  readonly wanted: readonly ChargeLine[]
+  readonly due: readonly ChargeLine[]
   readonly holders: readonly Holder[]
   /** Other grants of the run that wrote them; null if they are not known. */
-  readonly besides: GrantsByKey | null
+  readonly otherGrants: GrantsByKey | null
 }
 
 /** The cycle that was paid ahead. */
 function correctedCycle(
   input: AccountCycle,
   holders: readonly Holder[],
-  wanted: readonly ChargeLine[],
+  due: readonly ChargeLine[],
   adjust: Adjuster,
   limits: RunLimits,
 ): Part {
   const { cycle } = input
-  const change = { cycle, wanted, holders, ...writtenFor(input.written, cycle) }
+  const change = { cycle, due, holders, ...priorLinesFor(input.prior, cycle) }
   return correctedPart(input, change, adjust, limits)
 }
 
@@ -115,29 +115,32 @@ function correctedPart(
   adjust: Adjuster,
   limits: RunLimits,
 ): Part {
-  const { cycle, holders, charges, adjustments, besides } = change
+  const { cycle, holders, charges, adjustments, otherGrants } = change
   const { aid, settings } = input
   const corrections = {
     aid,
     cycle,
     keepsZero: settings.generateZeroRefunds,
     money: moneyFormat(settings.currencyCode),
-    entityOf: (charge: WrittenCharge) => entityOf(input, holders, charge),
+    entityOf: (charge: PriorCharge) => entityOf(input, holders, charge),
   }
-  const whole = withWrittenTaxes(input, change.wanted, charges)
+  const whole = withPriorTaxes(input, change.due, charges)
   const parts = supplyParts(input, whole, charges)
-  const wanted = whole.flatMap((line) => parts.get(line.id) ?? [line])
+  const due = whole.flatMap((line) => parts.get(line.id) ?? [line])
   const credited = charges.map((charge) => creditedCharge(charge, corrections))
-  const subjects = [...wanted, ...credited]
+  const subjects = [...due, ...credited]
   const stamps = new Map(charges.map(({ key, stamp }) => [key, stamp]))
   const granted = new Map<string, Grants>()
   for (const line of adjustments) {
     const amount = grantedBy(line)
     if (amount.greaterThan(0)) addGrant(granted, grantKey(line.kind, line.name), amount)
   }
-  const adjusted = adjustmentParts(parts, adjust(whole, limits.corrections({ granted, besides })))
+  const adjusted = adjustmentParts(
+    parts,
+    adjust(whole, limits.corrections({ granted, otherGrants })),
+  )
   return {
-    charges: correctedCharges(wanted, charges, corrections),
+    charges: correctedCharges(due, charges, corrections),
     adjustments: correctedAdjustments(adjusted, adjustments, {
       ...corrections,
       charges: new Map(subjects.map((line) => [line.id, line])),
@@ -149,7 +152,7 @@ function correctedPart(
         return stamp === undefined || stamp === '' ? [] : [[line.id, stamp] as const]
       }),
     ),
-    taxChanges: taxChangesOf(input, wanted, adjusted),
+    taxChanges: taxChangesOf(input, due, adjusted),
   }
 }
 
@@ -157,18 +160,18 @@ function correctedPart(
 function entityOf(
   { aid, catalogue }: AccountCycle,
   holders: readonly Holder[],
-  written: WrittenCharge,
+  prior: PriorCharge,
 ): Fields {
-  const { key, sid, span } = written
+  const { key, sid, span } = prior
   const holder = holders.find((one) => one.sid === sid)
   const holding = holder?.holdings.find((one) => chargeKey(one) === key)
   if (holding !== undefined) return offerAt(aid, catalogue, holding, span.endMs - 1).document
-  return revisionOf(catalogue, written) ?? { name: written.name }
+  return revisionOf(catalogue, prior) ?? { name: prior.name }
 }
 
 function revisionOf(
   { plans, services }: AccountCycle['catalogue'],
-  { kind, name, span }: WrittenCharge,
+  { kind, name, span }: PriorCharge,
 ) {
   return revisionBefore(kind === 'flat' ? plans : services, name, span.endMs - 1)
 }
@@ -187,7 +190,7 @@ function longerCharges(input: AccountCycle): LongerCharges {
   if (periods === undefined) return { own: [], changed: [], ahead: [], adjust: () => [] }
   const holders = holdersOf(periods, calendar.zone)
   const charges = periodCharges(input, holders)
-  const written = new WrittenPeriods(periods.written, cycle)
+  const prior = new PriorPeriods(periods.prior, cycle)
   const groups = new Map<string, PeriodCharge[]>()
   for (const charge of charges.due) {
     const id = `${chargeKey(charge.line)}/${charge.line.cycle.key}`
@@ -196,14 +199,14 @@ function longerCharges(input: AccountCycle): LongerCharges {
   const own: ChargeLine[] = []
   const changed: Change[] = []
   for (const group of groups.values()) {
-    const wanted = group.map(({ line }) => line)
-    const [{ cycle: period }] = wanted as [ChargeLine]
-    const former = written.of(chargeKey(wanted[0] as ChargeLine), period)
+    const due = group.map(({ line }) => line)
+    const [{ cycle: period }] = due as [ChargeLine]
+    const former = prior.of(chargeKey(due[0] as ChargeLine), period)
     if (former.charges.length === 0) {
       own.push(...group.filter((one) => isMissed(input, one)).map(({ line }) => line))
-    } else changed.push({ cycle: period, wanted, holders, ...former, besides: null })
+    } else changed.push({ cycle: period, due, holders, ...former, otherGrants: null })
   }
-  changed.push(...neverHeld(input, holders, charges, written))
+  changed.push(...neverHeld(input, holders, charges, prior))
   return { own, changed, ahead: charges.ahead, adjust: adjusterOf(input, holders) }
 }
 
@@ -221,9 +224,9 @@ function neverHeld(
   { catalogue, calendar, cycle }: AccountCycle,
   holders: readonly Holder[],
   { holdings }: PeriodCharges,
-  written: WrittenPeriods,
+  prior: PriorPeriods,
 ): Change[] {
-  return written.all().flatMap(({ charge, key }) => {
+  return prior.all().flatMap(({ charge, key }) => {
     const { sid, serviceId } = charge
     const revision = revisionOf(catalogue, charge)
     // An included service follows the terms of its plan.
@@ -240,7 +243,7 @@ function neverHeld(
         one.toDay > dayOf(period.zone, period.startMs),
     )
     if (months === 1 || isHeld || period.startMs > cycle.startMs) return []
-    const former = written.of(charge.key, period)
-    return [{ cycle: period, wanted: [], holders, ...former, besides: null }]
+    const former = prior.of(charge.key, period)
+    return [{ cycle: period, due: [], holders, ...former, otherGrants: null }]
   })
 }

@@ -28,7 +28,7 @@ export interface Held {
   readonly offer: HeldOffer
 }
 
-export interface Wanted {
+export interface DueCharge {
   readonly input: TargetInput
   /** The cycle that is charged. */
   readonly cycle: CycleSpan
@@ -41,34 +41,34 @@ export interface Wanted {
 /**
  * Charges of the cycle alone, without longer periods. Throws `CycleError` for an invalid revision.
  */
-export function chargesOf(wanted: Wanted): ChargeLine[] {
-  const { cycle, timing, held } = wanted
+export function chargesOf(due: DueCharge): ChargeLine[] {
+  const { cycle, timing, held } = due
   const { period, isUpfront, recurrence } = held.offer.terms
-  if (period !== null) return timing === 'arrears' ? chargedOnce(wanted) : []
+  if (period !== null) return timing === 'arrears' ? chargedOnce(due) : []
   if (isUpfront === (timing === 'arrears') || recurrence.months > 1) return []
-  return periodLines(wanted, cycle)
+  return periodLines(due, cycle)
 }
 
 /**
  * The charges of a period: the cycle itself, or a longer one that is charged with the cycle. Throws
  * `CycleError` for an invalid revision.
  */
-export function periodLines(wanted: Wanted, charged: CycleSpan): ChargeLine[] {
-  const { input, cycle, timing, held } = wanted
+export function periodLines(due: DueCharge, charged: CycleSpan): ChargeLine[] {
+  const { input, cycle, timing, held } = due
   const { holding } = held
   // With full fractions the future is unknown: a plan is charged if it is held at the start.
   const isFull = timing === 'ahead' && input.settings.fullFraction
   if (isFull && holding.fromMs >= cycle.startMs) return []
-  checkRevision(wanted)
-  const sides = sidesOf(wanted, charged, isFull)
-  return segmentsOf(wanted, sides).flatMap((segment) => {
-    const parts = partsOf(wanted, segment, charged)
-    return parts.map((part) => lineOf(wanted, segment.offer, charged, sides, part))
+  checkRevision(due)
+  const sides = sidesOf(due, charged, isFull)
+  return segmentsOf(due, sides).flatMap((segment) => {
+    const parts = partsOf(due, segment, charged)
+    return parts.map((part) => lineOf(due, segment.offer, charged, sides, part))
   })
 }
 
 /** An expired revision has no price. */
-function checkRevision({ input, cycle, held }: Wanted): void {
+function checkRevision({ input, cycle, held }: DueCharge): void {
   const { holding, offer } = held
   const endMs = offer.revision.to.getTime()
   if (endMs > Math.max(holding.fromMs, cycle.startMs)) return
@@ -83,7 +83,7 @@ interface Sides extends DaySpan {
 }
 
 /** A side that is not prorated takes the days beside it, up to another holding of the same. */
-function sidesOf({ held, same }: Wanted, charged: CycleSpan, isFull: boolean): Sides {
+function sidesOf({ held, same }: DueCharge, charged: CycleSpan, isFull: boolean): Sides {
   const { holding, offer } = held
   const first = dayOf(charged.zone, charged.startMs)
   const after = dayAfter(charged.zone, charged.endMs)
@@ -106,7 +106,7 @@ interface Segment extends DaySpan {
 }
 
 /** All days by the last revision, or with `by_day` each day by the revision at its end. */
-function segmentsOf({ input, cycle, held }: Wanted, { fromDay, toDay }: DaySpan): Segment[] {
+function segmentsOf({ input, cycle, held }: DueCharge, { fromDay, toDay }: DaySpan): Segment[] {
   const { holding, offer } = held
   if (fromDay >= toDay) return []
   if (offer.terms.priceChange === 'at_end') return [{ offer, fromDay, toDay }]
@@ -129,7 +129,7 @@ function segmentsOf({ input, cycle, held }: Wanted, { fromDay, toDay }: DaySpan)
   })
 }
 
-function partsOf({ input, held }: Wanted, segment: Segment, charged: CycleSpan): PricePart[] {
+function partsOf({ input, held }: DueCharge, segment: Segment, charged: CycleSpan): PricePart[] {
   const { tiers, recurrence } = segment.offer.terms
   const days = {
     fromDay: segment.fromDay,
@@ -151,8 +151,8 @@ function activationDay({ calendar }: TargetInput, { holding, offer }: Held, { zo
 }
 
 /** A service with a period of its own is charged in the cycle in which it begins. */
-function chargedOnce(wanted: Wanted): ChargeLine[] {
-  const { cycle, held, same } = wanted
+function chargedOnce(due: DueCharge): ChargeLine[] {
+  const { cycle, held, same } = due
   const { activationMs, fromDay, toDay } = held.holding
   if (activationMs < cycle.startMs || activationMs >= cycle.endMs) return []
   const isRepeated = same.some(
@@ -163,11 +163,11 @@ function chargedOnce(wanted: Wanted): ChargeLine[] {
   const days = { fromDay, toDay: Math.min(toDay, dayAfter(cycle.zone, cycle.endMs)) }
   const part: PricePart = { ...days, tier, factor: new Exact(1), factorText: '1' }
   const sides = { ...days, isProratedStart: false, isProratedEnd: false }
-  return [lineOf(wanted, held.offer, cycle, sides, part)]
+  return [lineOf(due, held.offer, cycle, sides, part)]
 }
 
 function lineOf(
-  { input, timing, held }: Wanted,
+  { input, timing, held }: DueCharge,
   offer: HeldOffer,
   cycle: CycleSpan,
   { isProratedStart, isProratedEnd }: Sides,

@@ -107,7 +107,7 @@ function invoiceOf(input: AccountCycle): AccountInvoice | null {
   }
 }
 
-/** Those of the billable window; an end that is known already counts, whenever it is. */
+/** Revisions of the billable window; an end that is known already counts, even outside it. */
 function knownRevisions(
   { cycle, next, settings }: AccountCycle,
   revisions: readonly StoredRevision[],
@@ -140,12 +140,12 @@ function isInvoiced({ catalogue }: AccountCycle, line: OtherLine): boolean {
 
 function lateLines(input: AccountCycle): CycleUsageDocument[] {
   const { aid, cycle, settings, nowMs } = input
-  const of = { aid, cycleKey: cycle.key, money: moneyFormat(settings.currencyCode), nowMs }
+  const context = { aid, cycleKey: cycle.key, money: moneyFormat(settings.currencyCode), nowMs }
   return input.late
     .filter(
       (line) => isInvoiced(input, line) && isCharge(chargedBeyond(line, line.uninvoiced.former)),
     )
-    .map((line) => lateUsageDocument(of, line))
+    .map((line) => lateUsageDocument(context, line))
 }
 
 /** A subscriber that has ended pays its remaining installments now. */

@@ -25,7 +25,7 @@ function plainText(text: string): string {
   return exact.toFixed(DIGITS, Exact.ROUND_HALF_UP)
 }
 
-/** Without trailing zeros. */
+/** Drops trailing zeros. */
 export function decimalText(units: bigint): string {
   if (units === 0n) return '0'
   const sign = units < 0n ? '-' : ''

@@ -72,7 +72,7 @@ export interface AccountCycle extends HolderRevisions {
    * Lines of `source` `billrun` with `billrun` = the key before this one: charges, discounts and
    * conditional charges. Imported lines of other systems may lack `exact` and `line_id`.
    */
-  readonly written: readonly Fields[]
+  readonly prior: readonly Fields[]
   /** Whether the previous cycle was run for the account, so that `written` is complete. */
   readonly hasPreviousRun: boolean
   /** Absent if no plan or service has a period that is longer than a cycle. */
@@ -98,7 +98,7 @@ export interface PeriodInput extends HolderRevisions {
   readonly account: readonly StoredRevision[]
   readonly subscribers: readonly StoredRevision[]
   /** Lines of `source` `billrun` that earlier runs wrote for such periods. Others do no harm. */
-  readonly written: readonly Fields[]
+  readonly prior: readonly Fields[]
   /** Keys of the earlier cycles in such periods that were run, so that `written` is complete. */
   readonly runs: readonly string[]
 }

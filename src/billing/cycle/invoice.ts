@@ -50,7 +50,7 @@ export interface InvoiceInput {
 /** Debt of the account before this invoice; negative if it had credit. */
 export interface PastBalance {
   readonly total: Exact
-  /** Without payments that are not confirmed. */
+  /** Excludes payments that are not confirmed. */
   readonly withoutWaiting: Exact
 }
 
@@ -176,15 +176,15 @@ function taxSums(lines: readonly InvoiceLine[]): readonly TaxSum[] {
   for (const line of lines) {
     for (const [tax, amount] of exactTaxes(line)) {
       const { key, description, type, embedded_amount: embedded } = tax
-      const of = `${key} ${tax.tax}`
-      const known = sums.get(of)
+      const taxKey = `${key} ${tax.tax}`
+      const known = sums.get(taxKey)
       if (known !== undefined) known.amount += amount
       else {
         const isFirst = [...sums.values()].every((one) => one.key !== key)
-        const id = isFirst ? key : of
+        const id = isFirst ? key : taxKey
         const rate = tax.tax
         const isEmbedded = embedded !== undefined
-        sums.set(of, { id, key, description, type, rate, isEmbedded, amount })
+        sums.set(taxKey, { id, key, description, type, rate, isEmbedded, amount })
       }
     }
   }

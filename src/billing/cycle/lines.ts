@@ -57,9 +57,9 @@ export interface ChargeLine {
   readonly amount: Exact
   /** Stamp of the line of an earlier run that it corrects. */
   readonly corrects?: string
-  /** Those of the line that it corrects; those in force if absent. */
+  /** Taxes of the line that it corrects; absent: the taxes in force. */
   readonly taxes?: readonly TaxRule[]
-  /** That of the line that it corrects; that of `entity` if absent. */
+  /** Rounding of the line that it corrects; absent: the rounding of `entity`. */
   readonly rounding?: RoundingRules | null
   /** Not compared with written charges: replaces one with other taxes, or is of further days. */
   readonly isApart?: 'charged again' | 'extension'
@@ -92,9 +92,9 @@ export interface AdjustmentLine {
   readonly amount: Exact
   /** Stamp of the line of an earlier run that it corrects. */
   readonly corrects?: string
-  /** Those of the line that it corrects; those of its charge if absent. */
+  /** Taxes of the line that it corrects; absent: the taxes of its charge. */
   readonly taxes?: readonly TaxRule[]
-  /** That of the line that it corrects; that of `entity`, or of its charge, if absent. */
+  /** Rounding of the line that it corrects; absent: that of `entity`, or of its charge. */
   readonly rounding?: RoundingRules | null
   /** The amount before a limit, the price of the line or `limit` of the discount, capped it. */
   readonly uncappedAmount?: Exact

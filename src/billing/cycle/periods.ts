@@ -54,7 +54,7 @@ interface Longer {
   readonly same: readonly Holding[]
 }
 
-/** Those whose period contains the cycle, by their terms then. */
+/** Holdings whose period contains the cycle, by their terms then. */
 function longerIn(input: AccountCycle, all: readonly Holding[], cycle: CycleSpan): Longer[] {
   const { aid, calendar, catalogue } = input
   return all.flatMap((holding) => {

@@ -1,6 +1,6 @@
 /**
- * Wanted lines minus written ones. What a run paid ahead, what a re-run or a preview would change:
- * each is this difference. Pure.
+ * Due lines minus prior ones: the corrections of what a run paid ahead, and the changes that a
+ * re-run or a preview would make. Pure.
  */
 import type { Decimal } from 'decimal.js'
 import type { CycleLineDocument, LineExplanation } from '../../catalog/records/money/cycle-line.ts'
@@ -11,22 +11,22 @@ import type { AdjustmentLine, ChargeLine, CycleSpan, Span } from './lines.ts'
 import {
   adjustmentKey,
   chargeKey,
-  type WrittenAdjustment,
-  type WrittenCharge,
-  type WrittenLine,
+  type PriorAdjustment,
+  type PriorCharge,
+  type PriorLine,
 } from './written.ts'
 
 /** Below it an amount of money is no difference. */
 const SMALLEST = new Exact('0.000001')
 
 /** A line for comparison: what is charged, for when, in which tier, and how much. */
-export type Comparable = Pick<WrittenLine, 'key' | 'span' | 'tier' | 'amount'>
+export type Comparable = Pick<PriorLine, 'key' | 'span' | 'tier' | 'amount'>
 
 /** At least one of the two. */
-export interface LineDifference<Wanted, Written> {
-  readonly wanted: Wanted | null
-  readonly written: Written | null
-  /** Wanted minus written. */
+export interface LineDifference<Due, Prior> {
+  readonly due: Due | null
+  readonly prior: Prior | null
+  /** Due minus prior. */
   readonly amount: Decimal
 }
 
@@ -34,32 +34,32 @@ export interface LineDifference<Wanted, Written> {
  * Pairs lines of one key: those of the same period and tier, then of the same tier, then any. Equal
  * pairs are left out unless `keepsEqual`.
  */
-export function differences<Wanted extends Comparable, Written extends Comparable>(
-  wanted: readonly Wanted[],
-  written: readonly Written[],
+export function differences<Due extends Comparable, Prior extends Comparable>(
+  due: readonly Due[],
+  prior: readonly Prior[],
   keepsEqual = false,
-): LineDifference<Wanted, Written>[] {
-  const partners = partnersOf(wanted, written)
+): LineDifference<Due, Prior>[] {
+  const partners = partnersOf(due, prior)
   const paired = new Set(partners.values())
-  const left = written.filter((line) => !paired.has(line))
-  const pairs: LineDifference<Wanted, Written>[] = [
-    ...wanted.map((line) => pairOf(line, partners.get(line) ?? null)),
-    ...left.map((line) => pairOf<Wanted, Written>(null, line)),
+  const left = prior.filter((line) => !paired.has(line))
+  const pairs: LineDifference<Due, Prior>[] = [
+    ...due.map((line) => pairOf(line, partners.get(line) ?? null)),
+    ...left.map((line) => pairOf<Due, Prior>(null, line)),
   ]
-  return pairs.filter(({ wanted: one, written: other, amount }) => {
+  return pairs.filter(({ due: one, prior: other, amount }) => {
     const isEqual = amount.abs().lessThan(SMALLEST)
     return !isEqual || (keepsEqual && one !== null && other !== null)
   })
 }
 
-function partnersOf<Wanted extends Comparable, Written extends Comparable>(
-  wanted: readonly Wanted[],
-  written: readonly Written[],
-): Map<Wanted, Written> {
-  const left = new Set(written)
-  const partners = new Map<Wanted, Written>()
+function partnersOf<Due extends Comparable, Prior extends Comparable>(
+  due: readonly Due[],
+  prior: readonly Prior[],
+): Map<Due, Prior> {
+  const left = new Set(prior)
+  const partners = new Map<Due, Prior>()
   for (const isMatch of [isSamePeriod, isSameTier, isSameKey]) {
-    for (const line of wanted) {
+    for (const line of due) {
       if (partners.has(line)) continue
       const partner = [...left].find((other) => isMatch(line, other))
       if (partner === undefined) continue
@@ -70,12 +70,12 @@ function partnersOf<Wanted extends Comparable, Written extends Comparable>(
   return partners
 }
 
-function pairOf<Wanted extends Comparable, Written extends Comparable>(
-  wanted: Wanted | null,
-  written: Written | null,
-): LineDifference<Wanted, Written> {
-  const amount = (wanted?.amount ?? new Exact(0)).minus(written?.amount ?? 0)
-  return { wanted, written, amount }
+function pairOf<Due extends Comparable, Prior extends Comparable>(
+  due: Due | null,
+  prior: Prior | null,
+): LineDifference<Due, Prior> {
+  const amount = (due?.amount ?? new Exact(0)).minus(prior?.amount ?? 0)
+  return { due, prior, amount }
 }
 
 function isSameKey(one: Comparable, other: Comparable): boolean {
@@ -96,10 +96,10 @@ function isSamePeriod(one: Comparable, other: Comparable): boolean {
  * the same key, as documents.
  */
 export function changedLines(
-  wanted: readonly CycleLineDocument[],
+  due: readonly CycleLineDocument[],
   stored: readonly CycleLineDocument[],
 ): LineDifference<Comparable, Comparable>[] {
-  return differences(wanted.map(comparableOf), stored.map(comparableOf))
+  return differences(due.map(comparableOf), stored.map(comparableOf))
 }
 
 function comparableOf(line: CycleLineDocument): Comparable {
@@ -136,11 +136,11 @@ function pairKey(line: ChargeLine): string {
 }
 
 /** The written charges that wanted ones are compared with. */
-export function writtenPartners(
-  wanted: readonly ChargeLine[],
-  written: readonly WrittenCharge[],
-): Map<ChargeLine, WrittenCharge> {
-  const partners = partnersOf(wanted.map(comparableCharge), written)
+export function priorPartners(
+  due: readonly ChargeLine[],
+  prior: readonly PriorCharge[],
+): Map<ChargeLine, PriorCharge> {
+  const partners = partnersOf(due.map(comparableCharge), prior)
   return new Map([...partners].map(([{ line }, charge]) => [line, charge]))
 }
 
@@ -151,24 +151,24 @@ export interface ChargeCorrections {
   readonly keepsZero: boolean
   readonly money: MoneyFormat
   /** The fields of a written charge's plan or service that its taxes come from. */
-  entityOf(written: WrittenCharge): Readonly<Record<string, unknown>>
+  entityOf(prior: PriorCharge): Readonly<Record<string, unknown>>
 }
 
 /** The charges that correct a cycle that was paid ahead. */
 export function correctedCharges(
-  wanted: readonly ChargeLine[],
-  written: readonly WrittenCharge[],
+  due: readonly ChargeLine[],
+  prior: readonly PriorCharge[],
   corrections: ChargeCorrections,
 ): ChargeLine[] {
-  const lines = wanted.map(comparableCharge)
-  return differences(lines, written, corrections.keepsZero).map((difference) => {
-    const { wanted: own, written: old, amount } = difference
+  const lines = due.map(comparableCharge)
+  return differences(lines, prior, corrections.keepsZero).map((difference) => {
+    const { due: own, prior: old, amount } = difference
     // One that was never charged is an ordinary charge, only late.
     if (old === null && own !== null) return missedOf(own.line)
     const { cycle, money } = corrections
-    const { stamp } = old as WrittenCharge
-    const base = own?.line ?? creditedCharge(old as WrittenCharge, corrections)
-    const span = correctedSpan(own?.span ?? null, (old as WrittenCharge).span)
+    const { stamp } = old as PriorCharge
+    const base = own?.line ?? creditedCharge(old as PriorCharge, corrections)
+    const span = correctedSpan(own?.span ?? null, (old as PriorCharge).span)
     return {
       ...base,
       id: `difference/${base.id}`,
@@ -193,13 +193,13 @@ function missedOf(line: ChargeLine): ChargeLine {
 
 /** A charge that the previous run wrote, as a line. */
 export function creditedCharge(
-  written: WrittenCharge,
+  prior: PriorCharge,
   { aid, cycle, entityOf }: ChargeCorrections,
 ): ChargeLine {
-  const { key, sid, kind, name, serviceId, plan, span, amount, fullPrice, quantity } = written
-  const { taxes, rounding } = written
+  const { key, sid, kind, name, serviceId, plan, span, amount, fullPrice, quantity } = prior
+  const { taxes, rounding } = prior
   return {
-    id: `written/${key}/${written.tier ?? ''}/${span.startMs}`,
+    id: `written/${key}/${prior.tier ?? ''}/${span.startMs}`,
     aid,
     sid,
     kind,
@@ -217,7 +217,7 @@ export function creditedCharge(
     ...(rounding !== undefined && { rounding }),
     isProratedStart: true,
     isProratedEnd: true,
-    entity: entityOf(written),
+    entity: entityOf(prior),
     explain: {
       rule: 'charge of the previous run',
       entity: { kind: kind === 'flat' ? 'plan' : 'service', key: name },
@@ -237,22 +237,22 @@ export interface AdjustmentCorrections {
 
 /** The discounts and conditional charges that correct those of a cycle that was paid ahead. */
 export function correctedAdjustments(
-  wanted: readonly AdjustmentLine[],
-  written: readonly WrittenAdjustment[],
+  due: readonly AdjustmentLine[],
+  prior: readonly PriorAdjustment[],
   { aid, cycle, keepsZero, money, charges }: AdjustmentCorrections,
 ): AdjustmentLine[] {
-  const lines = wanted.map((line) => {
+  const lines = due.map((line) => {
     const charge = line.eligibleLine === null ? undefined : charges.get(line.eligibleLine)
     const eligible = charge === undefined ? '' : pairKey(charge)
     const key = adjustmentKey({ sid: line.sid, kind: line.kind, name: line.key }, eligible)
     return { key, span: line.span, tier: null, amount: line.amount, line }
   })
-  return differences(lines, written, keepsZero).map((difference) => {
-    const { wanted: own, written: old, amount } = difference
+  return differences(lines, prior, keepsZero).map((difference) => {
+    const { due: own, prior: old, amount } = difference
     if (old === null && own !== null) return own.line
-    const { stamp, taxes, rounding } = old as WrittenAdjustment
-    const base = own?.line ?? creditedAdjustment(aid, old as WrittenAdjustment, charges, cycle)
-    const span = correctedSpan(own?.span ?? null, (old as WrittenAdjustment).span)
+    const { stamp, taxes, rounding } = old as PriorAdjustment
+    const base = own?.line ?? creditedAdjustment(aid, old as PriorAdjustment, charges, cycle)
+    const span = correctedSpan(own?.span ?? null, (old as PriorAdjustment).span)
     return {
       ...base,
       id: `difference/${base.id}`,
@@ -269,7 +269,7 @@ export function correctedAdjustments(
 
 function creditedAdjustment(
   aid: number,
-  { key, sid, kind, name, description, type, eligible, span, amount }: WrittenAdjustment,
+  { key, sid, kind, name, description, type, eligible, span, amount }: PriorAdjustment,
   charges: ReadonlyMap<string, ChargeLine>,
   cycle: CycleSpan,
 ): AdjustmentLine {
@@ -298,15 +298,15 @@ function creditedAdjustment(
 
 function correctionOf(
   base: LineExplanation,
-  { wanted, written, amount }: LineDifference<Comparable, Comparable>,
+  { due, prior, amount }: LineDifference<Comparable, Comparable>,
   span: Span,
   { cycle, money }: Pick<ChargeCorrections, 'cycle' | 'money'>,
 ): LineExplanation {
   const { entity, fullPrice } = base
-  const rule = wanted === null ? 'credit of the previous run' : 'difference to the previous run'
+  const rule = due === null ? 'credit of the previous run' : 'difference to the previous run'
   const notes = [
-    ...(wanted === null ? [] : [`wanted ${textOf(wanted, cycle, money)}`]),
-    ...(written === null ? [] : [`the previous run charged ${textOf(written, cycle, money)}`]),
+    ...(due === null ? [] : [`wanted ${textOf(due, cycle, money)}`]),
+    ...(prior === null ? [] : [`the previous run charged ${textOf(prior, cycle, money)}`]),
     `difference ${money(amount.toDecimalPlaces(12))}`,
   ]
   return {
@@ -328,9 +328,9 @@ function datesOf({ startMs, endMs }: Span, { zone }: CycleSpan) {
 }
 
 /** The days that were charged too much, otherwise too little; equal periods as a whole. */
-function correctedSpan(wanted: Span | null, written: Span): Span {
-  if (wanted === null) return written
-  return outside(written, wanted) ?? outside(wanted, written) ?? wanted
+function correctedSpan(due: Span | null, prior: Span): Span {
+  if (due === null) return prior
+  return outside(prior, due) ?? outside(due, prior) ?? due
 }
 
 /** The first part of a period that is not in another one. */

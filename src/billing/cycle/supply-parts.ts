@@ -7,7 +7,7 @@ import { dateText, dayOf } from './days.ts'
 import type { AccountCycle } from './input.ts'
 import { type AdjustmentLine, type ChargeLine, LINE_DIGITS, type Span } from './lines.ts'
 import { sameRates, taxationAt, taxesInForce } from './tax.ts'
-import { chargeKey, type WrittenCharge } from './written.ts'
+import { chargeKey, type PriorCharge } from './written.ts'
 
 type Input = Pick<AccountCycle, 'catalogue' | 'cycle'>
 
@@ -17,21 +17,21 @@ export type SupplyParts = ReadonlyMap<string, readonly ChargeLine[]>
 /** `wanted`: with the taxes of the written charges. */
 export function supplyParts(
   input: Input,
-  wanted: readonly ChargeLine[],
-  written: readonly WrittenCharge[],
+  due: readonly ChargeLine[],
+  prior: readonly PriorCharge[],
 ): SupplyParts {
-  const all = wanted.map((line) => [line.id, partsOf(input, line, written)] as const)
+  const all = due.map((line) => [line.id, partsOf(input, line, prior)] as const)
   return new Map(all.filter(([, parts]) => parts.some(({ taxes }) => taxes !== undefined)))
 }
 
 function partsOf(
   input: Input,
   line: ChargeLine,
-  written: readonly WrittenCharge[],
+  prior: readonly PriorCharge[],
 ): readonly ChargeLine[] {
   const { taxes } = line
   if (taxes === undefined || line.isApart !== undefined) return []
-  const pieces = piecesOf(line, written)
+  const pieces = piecesOf(line, prior)
   const parts = amountsOf(line, pieces).map((amount, index) => {
     const { span, charge } = pieces[index] as Piece
     if (charge === null) return extensionOf(input, line, span, amount)
@@ -70,17 +70,17 @@ function partOf(line: ChargeLine, span: Span, amount: Exact): ChargeLine {
 interface Piece {
   readonly span: Span
   /** The written charge of these days; null of further days. */
-  readonly charge: WrittenCharge | null
+  readonly charge: PriorCharge | null
 }
 
-function piecesOf({ span, ...line }: ChargeLine, written: readonly WrittenCharge[]): Piece[] {
+function piecesOf({ span, ...line }: ChargeLine, prior: readonly PriorCharge[]): Piece[] {
   const key = chargeKey(line)
-  const charges = written
+  const charges = prior
     .filter((one) => one.key === key && one.span.endMs > span.startMs)
     .sort((one, other) => one.span.startMs - other.span.startMs)
   const pieces: Piece[] = []
   let startMs = span.startMs
-  const add = (toMs: number, charge: WrittenCharge | null) => {
+  const add = (toMs: number, charge: PriorCharge | null) => {
     const endMs = Math.min(toMs, span.endMs)
     if (endMs <= startMs) return
     pieces.push({ span: { startMs, endMs }, charge })

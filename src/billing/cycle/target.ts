@@ -11,7 +11,7 @@ import { endedAt, type Holder, type Holding, instanceId } from './timeline.ts'
  * The charges of a cycle. `holders`: those of the account. Throws `CycleError` for a plan or
  * service that is missing or invalid.
  */
-export function wantedCharges(
+export function dueCharges(
   input: TargetInput,
   holders: readonly Holder[],
   cycle: CycleSpan,
@@ -21,7 +21,7 @@ export function wantedCharges(
   return charges
 }
 
-/** As `wantedCharges`, for several timings in their order. */
+/** As `dueCharges`, for several timings in their order. */
 export function chargesByTiming(
   input: TargetInput,
   holders: readonly Holder[],

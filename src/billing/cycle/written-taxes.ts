@@ -8,9 +8,9 @@ import type { TaxRule } from '../../domain/tax.ts'
 import { finalChargeOf } from '../../rating/line-tax.ts'
 import type { AccountCycle } from './input.ts'
 import type { AdjustmentLine, ChargeLine } from './lines.ts'
-import { writtenPartners } from './reconcile.ts'
+import { priorPartners } from './reconcile.ts'
 import { sameRates, taxationAt, taxesInForce } from './tax.ts'
-import { chargeKey, type WrittenCharge } from './written.ts'
+import { chargeKey, type PriorCharge } from './written.ts'
 
 /** A charge with other taxes than those at the end of its supply; amounts are decimal text. */
 export interface TaxChange {
@@ -28,14 +28,14 @@ export interface TaxChange {
 type Input = Pick<AccountCycle, 'catalogue' | 'cycle' | 'settings'>
 
 /** Wanted charges with the taxes of the written ones that they correct. */
-export function withWrittenTaxes(
+export function withPriorTaxes(
   input: Input,
-  wanted: readonly ChargeLine[],
-  written: readonly WrittenCharge[],
+  due: readonly ChargeLine[],
+  prior: readonly PriorCharge[],
 ): ChargeLine[] {
-  const partners = writtenPartners(wanted, written)
-  return wanted.map((line) => {
-    const former = partners.get(line) ?? overlapping(line, written)
+  const partners = priorPartners(due, prior)
+  return due.map((line) => {
+    const former = partners.get(line) ?? overlapping(line, prior)
     if (former === undefined) return line
     const { taxes, rounding } = former
     const rounded = rounding === undefined ? line : { ...line, rounding }
@@ -49,10 +49,10 @@ export function withWrittenTaxes(
 /** Days that were charged keep their taxes, also if they are another part now. */
 function overlapping(
   { span, ...line }: ChargeLine,
-  written: readonly WrittenCharge[],
-): WrittenCharge | undefined {
+  prior: readonly PriorCharge[],
+): PriorCharge | undefined {
   const key = chargeKey(line)
-  return written.find(
+  return prior.find(
     (one) => one.key === key && one.span.startMs < span.endMs && one.span.endMs > span.startMs,
   )
 }
@@ -72,10 +72,10 @@ function otherTaxes(
 /** Charges that keep their taxes although others are in force at the end of their supply. */
 export function taxChangesOf(
   input: Input,
-  wanted: readonly ChargeLine[],
+  due: readonly ChargeLine[],
   adjustments: readonly AdjustmentLine[],
 ): TaxChange[] {
-  return wanted.flatMap((line) => {
+  return due.flatMap((line) => {
     const { taxes, sid, kind, name, cycle } = line
     const others =
       taxes === undefined || line.isApart !== undefined ? null : otherTaxes(input, line, taxes)

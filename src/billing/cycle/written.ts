@@ -21,8 +21,8 @@ import type { ChargeKind, CycleSpan, Span } from './lines.ts'
 import { instanceId } from './timeline.ts'
 
 /** A line of the previous run that was paid ahead. */
-export interface WrittenLine {
-  /** Identity of the charged instance, as of a wanted line. */
+export interface PriorLine {
+  /** Identity of the charged instance, as of a due line. */
   readonly key: string
   readonly stamp: string
   readonly sid: number
@@ -37,7 +37,7 @@ export interface WrittenLine {
   readonly rounding?: RoundingRules | null
 }
 
-export interface WrittenCharge extends WrittenLine {
+export interface PriorCharge extends PriorLine {
   readonly kind: ChargeKind
   readonly name: string
   readonly serviceId?: string
@@ -46,7 +46,7 @@ export interface WrittenCharge extends WrittenLine {
   readonly quantity: number
 }
 
-export interface WrittenAdjustment extends WrittenLine {
+export interface PriorAdjustment extends PriorLine {
   readonly kind: AdjustmentKind
   /** Key of the discount or charge. */
   readonly name: string
@@ -56,14 +56,14 @@ export interface WrittenAdjustment extends WrittenLine {
   readonly eligible: string
 }
 
-export interface WrittenLines {
-  readonly charges: readonly WrittenCharge[]
-  readonly adjustments: readonly WrittenAdjustment[]
+export interface PriorLines {
+  readonly charges: readonly PriorCharge[]
+  readonly adjustments: readonly PriorAdjustment[]
 }
 
-export interface WrittenCycle extends WrittenLines {
-  /** Discounts and conditional charges that the run granted besides. */
-  readonly besides: GrantsByKey
+export interface PriorCycle extends PriorLines {
+  /** Other discounts and conditional charges that the run granted. */
+  readonly otherGrants: GrantsByKey
 }
 
 export function chargeKey(of: {
@@ -84,7 +84,7 @@ export function adjustmentKey(
 }
 
 /** The lines of the previous run that were paid ahead for the cycle. Throws `FieldError`. */
-export function writtenFor(lines: readonly Fields[], cycle: CycleSpan): WrittenCycle {
+export function priorLinesFor(lines: readonly Fields[], cycle: CycleSpan): PriorCycle {
   const charges = lines.flatMap((line, index) => {
     const { type } = line
     if (!isCharge(type) || line['is_upfront'] !== true || isCorrection(line)) return []
@@ -92,7 +92,7 @@ export function writtenFor(lines: readonly Fields[], cycle: CycleSpan): WrittenC
     return isOf(line, found.span, cycle) ? [found] : []
   })
   const byStamp = new Map(charges.map((charge) => [charge.stamp, charge]))
-  const besides = new Map<string, Grants>()
+  const otherGrants = new Map<string, Grants>()
   const adjustments = lines.flatMap((line, index) => {
     const { type, usaget } = line
     if (type !== 'credit' || !isAdjustment(usaget)) return []
@@ -101,10 +101,10 @@ export function writtenFor(lines: readonly Fields[], cycle: CycleSpan): WrittenC
     const isAhead = line['is_upfront'] === true || eligible !== undefined
     if (isAhead && !isCorrection(line) && isOf(line, found.span, cycle)) return [found]
     const granted = grantedBy(found)
-    if (granted.greaterThan(0)) addGrant(besides, grantKey(usaget, found.name), granted)
+    if (granted.greaterThan(0)) addGrant(otherGrants, grantKey(usaget, found.name), granted)
     return []
   })
-  return { charges, adjustments, besides }
+  return { charges, adjustments, otherGrants }
 }
 
 function isCharge(type: unknown): type is ChargeKind {
@@ -120,7 +120,7 @@ function isCorrection(line: Fields): boolean {
 }
 
 /** Below 0 if it was taken back. */
-export function grantedBy({ kind, amount }: WrittenAdjustment): Decimal {
+export function grantedBy({ kind, amount }: PriorAdjustment): Decimal {
   return kind === 'discount' ? amount.negated() : amount
 }
 
@@ -140,7 +140,7 @@ function isOf(line: Fields, { startMs, endMs }: Span, cycle: CycleSpan): boolean
   return startMs >= cycle.startMs && endMs <= cycle.endMs
 }
 
-function chargeOf(line: Fields, kind: ChargeKind, cycle: CycleSpan): WrittenCharge {
+function chargeOf(line: Fields, kind: ChargeKind, cycle: CycleSpan): PriorCharge {
   const { service_id: id, plan } = line
   const name = String(line['name'] ?? plan ?? '')
   const sid = Number(line['sid'] ?? 0)
@@ -167,9 +167,9 @@ function chargeOf(line: Fields, kind: ChargeKind, cycle: CycleSpan): WrittenChar
 function adjustmentOf(
   line: Fields,
   kind: AdjustmentKind,
-  charge: WrittenCharge | undefined,
+  charge: PriorCharge | undefined,
   cycle: CycleSpan,
-): WrittenAdjustment {
+): PriorAdjustment {
   const sid = Number(line['sid'] ?? 0)
   const name = String(line['key'] ?? line['arate_key'] ?? line['name'] ?? '')
   const eligible = charge?.key ?? ''
@@ -189,7 +189,7 @@ function adjustmentOf(
   }
 }
 
-function taxationOf(line: Fields): Pick<WrittenLine, 'taxes' | 'rounding'> {
+function taxationOf(line: Fields): Pick<PriorLine, 'taxes' | 'rounding'> {
   const { tax_data: data, rounding_rules: rules, before_rounding: unrounded } = line
   const given = isObject(data) ? data['taxes'] : undefined
   const taxes = Array.isArray(given) ? rulesOfTaxes(given as LineTax[]) : null
@@ -237,9 +237,9 @@ interface PeriodLine<Line> {
 }
 
 /** Lines that earlier runs wrote for periods that are longer than a cycle. */
-export class WrittenPeriods {
-  readonly #charges: readonly PeriodLine<WrittenCharge>[]
-  readonly #adjustments: readonly PeriodLine<WrittenAdjustment>[]
+export class PriorPeriods {
+  readonly #charges: readonly PeriodLine<PriorCharge>[]
+  readonly #adjustments: readonly PeriodLine<PriorAdjustment>[]
 
   /** Throws `FieldError`. */
   constructor(lines: readonly Fields[], cycle: CycleSpan) {
@@ -268,8 +268,8 @@ export class WrittenPeriods {
   }
 
   /** Lines of a plan or service instance in a period, with their later corrections. */
-  of(key: string, period: CycleSpan): WrittenLines {
-    const isOfPeriod = ({ key: own, line: { span } }: PeriodLine<WrittenLine>) =>
+  of(key: string, period: CycleSpan): PriorLines {
+    const isOfPeriod = ({ key: own, line: { span } }: PeriodLine<PriorLine>) =>
       own === null
         ? span.startMs >= period.startMs && span.endMs <= period.endMs
         : own === period.key
@@ -279,7 +279,7 @@ export class WrittenPeriods {
   }
 
   /** One charge of each plan or service instance and period. */
-  all(): { readonly charge: WrittenCharge; readonly key: string }[] {
+  all(): { readonly charge: PriorCharge; readonly key: string }[] {
     const found = this.#charges.flatMap(({ line, key, corrects }) =>
       key === null || corrects !== null ? [] : [{ charge: line, key }],
     )
@@ -296,8 +296,8 @@ function periodLine<Line>(line: Fields, read: Line): PeriodLine<Line> {
   }
 }
 
-/** Without the corrections, which change the lines that they correct. */
-function asCorrected<Line extends WrittenLine>(lines: readonly PeriodLine<Line>[]): Line[] {
+/** Leaves out corrections, which change the lines that they correct. */
+function asCorrected<Line extends PriorLine>(lines: readonly PeriodLine<Line>[]): Line[] {
   const charged = lines.filter(({ corrects }) => corrects === null).map(({ line }) => line)
   for (const { line, corrects } of lines) {
     if (corrects === null) continue
@@ -307,17 +307,14 @@ function asCorrected<Line extends WrittenLine>(lines: readonly PeriodLine<Line>[
     if (old === undefined) charged.push(line)
     else charged[at] = { ...old, ...corrected(old, line) }
   }
-  // Nothing is left of one that another has replaced.
+  // A line that was replaced and has no amount left is dropped.
   return charged.filter(
     ({ amount, key }) =>
       !amount.isZero() || charged.every((other) => other.key !== key || other.amount.isZero()),
   )
 }
 
-function corrected(
-  { span, amount }: WrittenLine,
-  by: WrittenLine,
-): Pick<WrittenLine, 'span' | 'amount'> {
+function corrected({ span, amount }: PriorLine, by: PriorLine): Pick<PriorLine, 'span' | 'amount'> {
   const isTakenBack = by.amount.isNegative() !== amount.isNegative()
   return {
     span: isTakenBack ? withoutSpan(span, by.span) : withSpan(span, by.span),

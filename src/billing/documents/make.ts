@@ -21,7 +21,7 @@ export interface MakerDeps {
   readonly catalog: Catalog
   readonly config: Pick<Config, 'rating' | 'invoices'>
   /** Computes an expected invoice; absent where none is asked for. */
-  readonly expect?: (wanted: Expectation) => Promise<ExpectedSource>
+  readonly expect?: (expectation: Expectation) => Promise<ExpectedSource>
 }
 
 /** An expected invoice, and what its document is made of. */

@@ -28,11 +28,11 @@ const RIGHT_TO_LEFT = new Set(['ar', 'dv', 'fa', 'he', 'ku', 'ps', 'sd', 'ug', '
  * used.
  */
 export async function languageOf(
-  wanted: readonly (string | undefined)[],
+  preferred: readonly (string | undefined)[],
   folder: string,
 ): Promise<Language> {
   const english = await textsOf(FALLBACK, folder)
-  for (const name of wanted) {
+  for (const name of preferred) {
     const locale = localeOf(name)
     if (locale === null) continue
     const { language } = locale

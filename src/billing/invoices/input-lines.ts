@@ -26,7 +26,7 @@ export type InputLine = (RealtimeLineDocument | CreditLineDocument) & {
 
 /** The lines of one account. */
 export interface InputLines {
-  /** Those of the cycle. */
+  /** Lines of the cycle. */
   readonly own: readonly InputLine[]
   /** Usage of earlier cycles whose invoices are closed. */
   readonly late: readonly LateUsage[]
@@ -128,14 +128,14 @@ export async function readInputLines(
     number,
     { own: InputLine[]; late: LateUsage[]; taken: CycleUsageDocument[] }
   >()
-  const of = (aid: unknown) => {
+  const linesFor = (aid: unknown) => {
     const lines = found.get(Number(aid)) ?? { own: [], late: [], taken: [] }
     found.set(Number(aid), lines)
     return lines
   }
-  for (const line of own) of(line['aid']).own.push(line as unknown as InputLine)
-  for (const line of late) of(line.aid).late.push(line)
-  for (const line of taken) of(line.aid).taken.push(line)
+  for (const line of own) linesFor(line['aid']).own.push(line as unknown as InputLine)
+  for (const line of late) linesFor(line.aid).late.push(line)
+  for (const line of taken) linesFor(line.aid).taken.push(line)
   return found
 }
 

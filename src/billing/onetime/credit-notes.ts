@@ -8,7 +8,7 @@ import { BillingError } from '../errors.ts'
 import type { Adjustment } from '../invoices/invoice-bill.ts'
 
 /** A requested adjustment; without an amount the whole note. */
-export interface WantedAdjustment {
+export interface RequestedAdjustment {
   readonly invoiceId: number
   readonly amount: Exact | null
 }
@@ -22,7 +22,7 @@ export async function adjustmentsOf(
   catalog: Catalog,
   session: ClientSession | null,
   aid: number,
-  wanted: readonly WantedAdjustment[],
+  requested: readonly RequestedAdjustment[],
   total: Exact,
   tolerance: Exact,
   currencyCode: number,
@@ -31,21 +31,21 @@ export async function adjustmentsOf(
     catalog,
     session,
     aid,
-    wanted.map(({ invoiceId }) => invoiceId),
+    requested.map(({ invoiceId }) => invoiceId),
   )
-  return allotted(wanted, left, total, tolerance, currencyCode)
+  return allotted(requested, left, total, tolerance, currencyCode)
 }
 
 /** Pure. Throws `BillingError`. */
 export function allotted(
-  wanted: readonly WantedAdjustment[],
+  requested: readonly RequestedAdjustment[],
   leftOfInvoices: ReadonlyMap<number, Exact>,
   total: Exact,
   tolerance: Exact,
   currencyCode: number,
 ): Adjustment[] {
   let open = new Exact(total)
-  const adjusted = wanted.map(({ invoiceId, amount: given }) => {
+  const adjusted = requested.map(({ invoiceId, amount: given }) => {
     const most = leftOfInvoices.get(invoiceId)
     if (most === undefined) throw new BillingError(`adjusts: there is no invoice ${invoiceId}`)
     const amount = new Exact(given ?? open)

@@ -26,7 +26,7 @@ import { dueDatesOf } from '../run/due-dates.ts'
 import { enqueueMail } from '../run/invoice-mail.ts'
 import { readSeller } from '../run/run-data.ts'
 import { currentBalances } from '../statements/balances.ts'
-import { adjustmentsOf, type WantedAdjustment } from './credit-notes.ts'
+import { adjustmentsOf, type RequestedAdjustment } from './credit-notes.ts'
 
 export interface OneTimeOrder {
   readonly aid: number
@@ -34,7 +34,7 @@ export interface OneTimeOrder {
   readonly customers: Customers
   /** Time of the invoice, epoch ms: its key is the second. */
   readonly atMs: number
-  /** Without a cycle, which they get here. */
+  /** Their cycle is set here. */
   readonly lines: readonly CreditLineDocument[]
   readonly lastKeys: LastKeys
   /** By the sign of the total if null. */
@@ -43,7 +43,7 @@ export interface OneTimeOrder {
   readonly isBilled: boolean
   /** Whether the bill is charged at once: it may be collected from now on. */
   readonly isCharged: boolean
-  readonly adjusts: readonly WantedAdjustment[]
+  readonly adjusts: readonly RequestedAdjustment[]
   readonly fields: Fields
   readonly sendsEmail: boolean
   readonly reason: string | null

@@ -143,8 +143,8 @@ async function correct(
   if (!isApplicable || bill.fields.deposit === true || !canBeTakenBack(books, bill)) {
     throw notApplicable(bill)
   }
-  const wanted = isKept ? { ...fields, amount: bill.amount.toString() } : fields
-  const order = correctionOrder(books.aid, bill, method, wanted, rules)
+  const corrected = isKept ? { ...fields, amount: bill.amount.toString() } : fields
+  const order = correctionOrder(books.aid, bill, method, corrected, rules)
   const amount = order?.amount ?? null
   if (bill.fields.method === method && amount?.equals(bill.amount)) return false
   const [opposite = '', txid = ''] = await nextTxids(writer, order === null ? 1 : 2)

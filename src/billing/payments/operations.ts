@@ -144,9 +144,9 @@ export async function findPayments(
   txids: readonly string[],
 ): Promise<FoundPayments> {
   const { catalog, session } = writer
-  const wanted = [...new Set(txids)]
+  const distinct = [...new Set(txids)]
   const found = await catalog.bills
-    .find({ txid: { $in: wanted } }, { projection: { aid: 1, txid: 1 }, session })
+    .find({ txid: { $in: distinct } }, { projection: { aid: 1, txid: 1 }, session })
     .toArray()
   const accounts = groupBy(found, ({ aid }) => aid)
   const byAccount: AccountBooks[] = []
@@ -155,10 +155,10 @@ export async function findPayments(
     byAccount.push(await loadBooks(writer, aid, { refs }))
   }
   const known = new Set(found.map(({ txid }) => txid))
-  return { byAccount, unknown: wanted.filter((txid) => !known.has(txid)) }
+  return { byAccount, unknown: distinct.filter((txid) => !known.has(txid)) }
 }
 
-/** Those of the payments that the books have, in the order given, each once. */
+/** The payments that the books have, in the order of `txids`, each once. */
 export function paymentsIn(
   books: AccountBooks,
   txids: readonly string[],

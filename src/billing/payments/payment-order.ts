@@ -25,7 +25,7 @@ export interface PaymentOrder {
 
 /** How parameters are read. */
 export interface PaymentRules {
-  /** Names of permitted sources besides `POS` and `web`. */
+  /** Names of permitted sources in addition to `POS` and `web`. */
   readonly sources: readonly string[]
   /** Names of permitted user fields (`uf`). */
   readonly userFields: readonly string[]

@@ -218,7 +218,7 @@ function eventAt(event: Fields, path: string, known: readonly string[]): CaseEve
   return read
 }
 
-/** Fields that rate matching reads: `uf` of the event, and its fields besides the known ones. */
+/** Fields that rate matching reads: `uf` of the event, and its other fields. */
 function requestFieldsAt(event: Fields, path: string): Record<string, string> {
   const own = Object.keys(event).filter((name) => !EVENT_KEYS.includes(name))
   const fields: Record<string, string> = {}

@@ -126,9 +126,9 @@ export class Trial {
 
   /** Null if there is no such subscriber at that time. */
   #profileAt(sid: number | null, atMs: number): SubscriberProfile | null {
-    const wantedSid = sid ?? this.#profiles[0]?.sid
+    const requestedSid = sid ?? this.#profiles[0]?.sid
     const found = this.#profiles.find(
-      (profile) => profile.sid === wantedSid && atMs >= profile.fromMs && atMs < profile.toMs,
+      (profile) => profile.sid === requestedSid && atMs >= profile.fromMs && atMs < profile.toMs,
     )
     if (found === undefined) return null
     const members = this.#profiles.filter(

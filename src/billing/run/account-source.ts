@@ -41,5 +41,5 @@ export interface AccountSource {
   customerAt(aid: number, atMs: number): Promise<Customers>
 }
 
-/** The source by the settings of now. Rejects with `CatalogUnavailableError`. */
+/** The source by the current settings. Rejects with `CatalogUnavailableError`. */
 export type OpenAccounts = () => Promise<AccountSource>

@@ -49,18 +49,18 @@ async function accountsAfter(
 ): Promise<number[]> {
   const aids: number[] = []
   for (let last = after; aids.length < size; ) {
-    const wanted = size - aids.length
+    const missing = size - aids.length
     const found = await catalog.subscribers
       .find({ aid: { $gt: last }, ...revisionsOf(run) } as never, {
         projection: { _id: 0, aid: 1 },
       })
       .sort({ aid: 1 })
-      .limit(wanted * REVISIONS_PER_ACCOUNT)
+      .limit(missing * REVISIONS_PER_ACCOUNT)
       .toArray()
-    const distinct = [...new Set(found.map(({ aid }) => aid as number))].slice(0, wanted)
+    const distinct = [...new Set(found.map(({ aid }) => aid as number))].slice(0, missing)
     aids.push(...distinct)
     last = aids.at(-1) ?? last
-    if (found.length < wanted * REVISIONS_PER_ACCOUNT && distinct.length < wanted) break
+    if (found.length < missing * REVISIONS_PER_ACCOUNT && distinct.length < missing) break
     if (distinct.length === 0) break
   }
   return aids

@@ -37,17 +37,17 @@ export function comparableLine(line: Fields, shift = 0): CycleLineDocument {
 }
 
 export function changeOf({
-  wanted,
-  written,
+  due,
+  prior,
   amount,
 }: ReturnType<typeof changedLines>[number]): ChangedLine {
-  const { key: line = '', span = { startMs: 0, endMs: 0 } } = wanted ?? written ?? {}
+  const { key: line = '', span = { startMs: 0, endMs: 0 } } = due ?? prior ?? {}
   return {
     line,
     from: new Date(span.startMs).toISOString(),
     to: new Date(span.endMs).toISOString(),
-    stored: written?.amount.toString() ?? null,
-    wanted: wanted?.amount.toString() ?? null,
+    stored: prior?.amount.toString() ?? null,
+    wanted: due?.amount.toString() ?? null,
     difference: new Exact(amount).toString(),
   }
 }

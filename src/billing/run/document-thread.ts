@@ -74,7 +74,7 @@ async function open(): Promise<MakeDocument> {
   const deps = { catalog, config, openAccounts }
   return documentMaker({
     ...deps,
-    expect: (wanted) => expectedSource(deps, computeAccount, wanted),
+    expect: (expectation) => expectedSource(deps, computeAccount, expectation),
   })
 }
 

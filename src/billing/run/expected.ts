@@ -56,10 +56,10 @@ export async function expectedInvoice(
 export async function expectedSource(
   deps: ExpectedDeps,
   compute: ComputeAccount,
-  wanted: Expectation,
+  expectation: Expectation,
 ): Promise<ExpectedSource> {
   const { catalog, config } = deps
-  const expected = await expectedInvoice(deps, compute, wanted)
+  const expected = await expectedInvoice(deps, compute, expectation)
   if (expected === null) throw new NothingToInvoiceError()
   const { invoice, lines, others } = expected
   const { currencyCode, timeZone } = config.rating

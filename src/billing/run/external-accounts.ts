@@ -1,4 +1,4 @@
-/** Accounts that the customer system keeps (interface section 4.7). */
+/** Accounts that the customer system keeps (docs/EXTERNAL.md). */
 import { setTimeout as pause } from 'node:timers/promises'
 import { formatDate } from '../../domain/date-format.ts'
 import {

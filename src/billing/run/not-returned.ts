@@ -50,10 +50,10 @@ export async function readUnreturned(
       readStoredLines(catalog, key, confirmed),
     ])
     for (const [aid, read] of inputs) {
-      const wanted = linesOf(() => computeOne(withAssumed(read, assumed), compute)?.lines ?? [])
-      if (wanted === null) continue
+      const due = linesOf(() => computeOne(withAssumed(read, assumed), compute)?.lines ?? [])
+      if (due === null) continue
       const own = stored.filter((line) => line['aid'] === aid).map((line) => comparableLine(line))
-      const changes = changedLines(wanted.filter(isFinal(key)), own.filter(isFinal(key)))
+      const changes = changedLines(due.filter(isFinal(key)), own.filter(isFinal(key)))
       const lines = changes.map((change) => ({ cycle: key, ...changeOf(change) }))
       if (lines.length > 0) unreturned.set(aid, [...(unreturned.get(aid) ?? []), ...lines])
     }

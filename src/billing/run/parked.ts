@@ -57,7 +57,7 @@ export async function parkAccounts(
   await catalog.cycleparked.bulkWrite(writes, { session })
 }
 
-/** Without those that are parked already: they have failed once more. */
+/** Leaves out accounts that are parked already: they have failed once more. */
 async function newlyParked(
   catalog: Catalog,
   session: ClientSession,

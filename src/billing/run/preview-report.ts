@@ -65,12 +65,12 @@ export async function checkAccounts(
   aid: number | null,
   assumed: Assumed | null,
 ): Promise<void> {
-  const wanted = [...(aid === null ? [] : [aid]), ...(assumed ? assumedAccounts(assumed) : [])]
+  const named = [...(aid === null ? [] : [aid]), ...(assumed ? assumedAccounts(assumed) : [])]
   const found = await catalog.subscribers.distinct('aid', {
-    aid: { $in: wanted },
+    aid: { $in: named },
     deleted: { $ne: true },
   } as never)
-  const missing = wanted.find((one) => !(found as number[]).includes(one))
+  const missing = named.find((one) => !(found as number[]).includes(one))
   if (missing !== undefined) throw new BillingError(`the account ${missing} does not exist`)
 }
 

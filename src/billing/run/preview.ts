@@ -133,15 +133,15 @@ async function previewPage(catalog: Catalog, compute: ComputeAccount, page: Page
     try {
       const supposed = withAssumed(read, assumed)
       const result = computeOne(supposed, compute)
-      const wanted = result?.lines ?? []
+      const due = result?.lines ?? []
       const before = own.map((line) => comparableLine(line, isSame ? 0 : 1))
       return {
         aid,
         total: result?.invoice.totals.exact.after_vat ?? null,
         ...former,
-        changes: changedLines(wanted, before).map((change) => changeOf(change)),
-        others: { wanted: othersOf(result?.invoice, wanted), stored },
-        price_changes: priceChangesOf(wanted, data.catalogue, () =>
+        changes: changedLines(due, before).map((change) => changeOf(change)),
+        others: { wanted: othersOf(result?.invoice, due), stored },
+        price_changes: priceChangesOf(due, data.catalogue, () =>
           linesBy(page.otherRule, supposed, compute),
         ),
         tax_changes: result?.taxChanges ?? [],

@@ -83,10 +83,10 @@ export async function readAccounts(
 ): Promise<Map<number, AccountInput>> {
   // A customer system is asked for the cycle only: longer periods are not corrected.
   const months = customers === null ? longestPeriod(data.catalogue) : 1
-  const [known, lines, written, periods, later, previous, balances] = await Promise.all([
+  const [known, lines, prior, periods, later, previous, balances] = await Promise.all([
     customers === null ? readRevisions(catalog, run, months, aids) : customersOf(customers),
     readInputLines(lineReader(catalog), run, aids, INVOICED_FIELDS),
-    readWritten(catalog, run, aids),
+    readPrior(catalog, run, aids),
     months === 1 ? null : readPeriods(catalog, run, months, aids),
     readInstallments(catalog, run, aids),
     readPrevious(catalog, run, aids),
@@ -119,7 +119,7 @@ export async function readAccounts(
       subscribers,
       elsewhere,
       catalogue: data.catalogue,
-      written: written.get(aid) ?? [],
+      prior: prior.get(aid) ?? [],
       ...(periods !== null && { periods: { ...revisionsOf(own), ...periods.of(aid) } }),
       hasPreviousRun: previous.has(aid),
       lines: withoutTaken(usage, taken).sort(byTime),
@@ -224,7 +224,7 @@ function begunWithinDay(revisions: readonly Revision[], zone: string): number[] 
   return [...new Set(begun.map(({ sid }) => Number(sid)))]
 }
 
-async function readWritten(catalog: Catalog, { key }: RunCycle, aids: readonly number[]) {
+async function readPrior(catalog: Catalog, { key }: RunCycle, aids: readonly number[]) {
   return findLines(catalog, aids, { billrun: keyAfter(key, -1), source: 'billrun' })
 }
 
@@ -242,7 +242,7 @@ async function readPeriods(
     readPeriodLines(catalog, run, months, aids),
     readRuns(catalog, run, months),
   ])
-  return { of: (aid: number) => ({ written: lines.get(aid) ?? [], runs }) }
+  return { of: (aid: number) => ({ prior: lines.get(aid) ?? [], runs }) }
 }
 
 /** Keys of the runs before that are finished. */
@@ -288,8 +288,8 @@ async function findLines(
   filter: Fields,
   projection: Record<string, 1> = {},
 ) {
-  const wanted = { aid: { $in: [...aids] }, ...filter }
-  const found = await lineReader(catalog).lines(wanted, projection)
+  const query = { aid: { $in: [...aids] }, ...filter }
+  const found = await lineReader(catalog).lines(query, projection)
   return byAccount(found as unknown as (Fields & { aid: number })[])
 }
 

@@ -41,8 +41,8 @@ export async function retryParked(
   aids: readonly number[] | null,
 ): Promise<CycleCounts> {
   const parked = await readParked(deps, { run: run.id, state: 'parked' })
-  const wanted = parked.map(({ aid }) => aid).filter((aid) => aids?.includes(aid) ?? true)
-  return wanted.length === 0 ? NO_COUNTS : runAccounts(deps, run, wanted)
+  const parkedAids = parked.map(({ aid }) => aid).filter((aid) => aids?.includes(aid) ?? true)
+  return parkedAids.length === 0 ? NO_COUNTS : runAccounts(deps, run, parkedAids)
 }
 
 function sumOf(a: CycleCounts, b: CycleCounts): CycleCounts {

@@ -18,7 +18,7 @@ export interface CycleState {
 
 export interface InvoiceCounts {
   readonly invoices: number
-  /** Those that are confirmed, or decided not to be billed. */
+  /** Invoices that are confirmed, or decided not to be billed. */
   readonly confirmed: number
 }
 

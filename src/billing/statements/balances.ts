@@ -7,7 +7,7 @@ import { type Fields, isObject } from '../../domain/fields.ts'
 import { moneyText, ZERO } from '../amount.ts'
 import type { CustomerLookup } from '../customer-lookup.ts'
 
-/** Without records that take each other back. */
+/** Excludes reversed payments and their reversals. */
 export const ACTIVE = {
   cancelled: { $ne: true },
   cancel: { $exists: false },
@@ -32,7 +32,7 @@ export interface BalanceOptions {
 /** Positive amounts are owed by the customer. Texts have the decimals of the currency. */
 export interface AccountBalance {
   readonly total: string
-  /** Without payments that are not confirmed. */
+  /** Excludes payments that are not confirmed. */
   readonly without_waiting: string
   readonly total_pending_amount: number
 }
@@ -212,7 +212,7 @@ function addOverdue(byAccount: Map<number, Overdue>, bill: BillDocument): void {
 
 const ACCOUNTS_AT_ONCE = 1_000
 
-/** Those of the accounts whose revision of now matches. */
+/** Accounts whose current revision matches. */
 async function accountsWith(
   { catalog, lookup }: Pick<DebtOptions, 'lookup'> & { readonly catalog: Catalog },
   aids: readonly number[],
@@ -247,9 +247,9 @@ function meets(account: Fields, filter: Readonly<Record<string, unknown>>): bool
     Object.entries(condition).every(([path, operators]) => {
       let value: unknown = account
       for (const step of path.split('.')) value = isObject(value) ? value[step] : undefined
-      return Object.entries(operators).every(([operator, wanted]) => {
-        const list = Array.isArray(wanted) ? wanted : [wanted]
-        if (operator === '$exists') return (value !== undefined) === wanted
+      return Object.entries(operators).every(([operator, expected]) => {
+        const list = Array.isArray(expected) ? expected : [expected]
+        if (operator === '$exists') return (value !== undefined) === expected
         const isIn = [value].flat().some((each) => list.includes(each))
         return operator === '$eq' || operator === '$in' ? isIn : !isIn
       })

@@ -36,7 +36,7 @@ export const offerFields = {
   ),
 }
 
-/** Parameters of `query` besides the fields. */
+/** Parameters of `query` that are no fields. */
 export const offerParameters: Readonly<Record<string, TSchema>> = {
   'include.groups': field(
     Type.Unknown(),

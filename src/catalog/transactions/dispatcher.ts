@@ -188,7 +188,7 @@ export class OutboxDispatcher {
     }
   }
 
-  /** Those of a version that did not distinguish slow entries. */
+  /** Entries of a version that did not distinguish slow ones. */
   async #completeOldEntries(): Promise<void> {
     await this.#collections.outbox.updateMany({ isSlow: { $exists: false } } as object, {
       $set: { isSlow: false },

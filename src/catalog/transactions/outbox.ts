@@ -32,7 +32,7 @@ export interface OutboxEntry {
  * right after the commit, and `catalog.transaction` waits for it; otherwise by another process.
  */
 export function enqueueOutbox(session: ClientSession, entry: OutboxEntry): OutboxDocument {
-  const { head, entries, due, handles } = stateOf(session)
+  const { head, entries, entriesToRun, handles } = stateOf(session)
   const { kind, payload, subject = null, isHeld = false, isSlow = false } = entry
   head.numbers.outbox += 1
   const isOwn = handles(kind)
@@ -49,7 +49,7 @@ export function enqueueOutbox(session: ClientSession, entry: OutboxEntry): Outbo
     error: null,
   }
   entries.push(document)
-  if (isOwn && !isHeld) due.push(document)
+  if (isOwn && !isHeld) entriesToRun.push(document)
   return document
 }
 

@@ -10,8 +10,8 @@ export interface TransactionState {
   readonly head: HeadDocument
   readonly audit: AuditDocument[]
   readonly entries: OutboxDocument[]
-  /** Those of `entries` to execute right after the commit. */
-  readonly due: OutboxDocument[]
+  /** The part of `entries` to execute right after the commit. */
+  readonly entriesToRun: OutboxDocument[]
   /** Further writes, of many operations together. */
   readonly writes: PendingWrites
   /** Called right after the commit. */
@@ -60,7 +60,7 @@ export async function runPart<T>(session: ClientSession, part: () => Promise<T>)
     head: { ...whole.head, numbers: { ...whole.head.numbers } },
     audit: [],
     entries: [],
-    due: [],
+    entriesToRun: [],
     writes: new PendingWrites(),
     afterCommit: [],
     memory: new Map(whole.memory),
@@ -71,7 +71,7 @@ export async function runPart<T>(session: ClientSession, part: () => Promise<T>)
     Object.assign(whole.head.numbers, own.head.numbers)
     whole.audit.push(...own.audit)
     whole.entries.push(...own.entries)
-    whole.due.push(...own.due)
+    whole.entriesToRun.push(...own.entriesToRun)
     whole.writes.append(own.writes)
     whole.afterCommit.push(...own.afterCommit)
     for (const [key, value] of own.memory) whole.memory.set(key, value)

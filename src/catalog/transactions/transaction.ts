@@ -28,7 +28,7 @@ export interface TransactionParts {
   timeoutMs: number
 }
 
-interface Committed<T> extends Pick<TransactionState, 'due' | 'afterCommit'> {
+interface Committed<T> extends Pick<TransactionState, 'entriesToRun' | 'afterCommit'> {
   result: T
 }
 
@@ -54,10 +54,10 @@ export function createTransactions(parts: TransactionParts): Transaction {
     const giveUpMs = monotonicMs() + GIVE_UP_MS
     const leave = await turns.enter(what, giveUpMs)
     const committed = await commit(parts, own, what, operation, giveUpMs).finally(leave)
-    const { result, due, afterCommit } = committed
+    const { result, entriesToRun, afterCommit } = committed
     for (const call of afterCommit) call()
     // The writes are committed: an error would deny them.
-    if (!(await parts.dispatcher.dispatch(due))) onPostponed?.()
+    if (!(await parts.dispatcher.dispatch(entriesToRun))) onPostponed?.()
     return result
   }
 }
@@ -85,8 +85,8 @@ function commit<T>(
         const result = await perform(parts, session, state, operation)
         timer = setTimeout(() => reject(commitTimeout(what, parts.timeoutMs)), parts.timeoutMs)
         const head = { ...state.head, version: state.head.version + 1 }
-        const { due, afterCommit } = state
-        return { result, due, afterCommit, head, isAlone }
+        const { entriesToRun, afterCommit } = state
+        return { result, entriesToRun, afterCommit, head, isAlone }
       } catch (error) {
         // An abort would wait for the store once more.
         if (error instanceof CatalogUnavailableError) reject(error)
@@ -123,7 +123,7 @@ async function begin(
     head: { ...found, numbers: { ...found.numbers } },
     audit: [],
     entries: [],
-    due: [],
+    entriesToRun: [],
     writes: new PendingWrites(),
     afterCommit: [],
     memory: new Map(),

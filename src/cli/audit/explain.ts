@@ -132,16 +132,16 @@ function versionTexts({ owner, after }: OwnerPlan): string[] {
 function remainders({ different, later, unknown, lost }: AccountEvidence, money: MoneyFormat) {
   return ({ owner, buckets }: OwnerPlan): string[] =>
     buckets.flatMap(({ before, spentAhead, creditedAhead }) => {
-      const of = `bucket ${before.id} of ${ownerText(owner.sid)}`
+      const bucketLabel = `bucket ${before.id} of ${ownerText(owner.sid)}`
       const format = (amount: number) => amountText(before.kind, Math.abs(amount), money)
       const hasSpent = different.length + later.length + unknown.length > 0
       const isExplained = spentAhead > 0 && hasSpent
       return [
         ...(spentAhead < 0 || (spentAhead > 0 && !isExplained)
-          ? [`${of}: ${format(spentAhead)} spent ${sideOf(spentAhead)}`]
+          ? [`${bucketLabel}: ${format(spentAhead)} spent ${sideOf(spentAhead)}`]
           : []),
         ...(creditedAhead !== 0 && (creditedAhead < 0 || lost.length === 0)
-          ? [`${of}: ${format(creditedAhead)} credited ${sideOf(creditedAhead)}`]
+          ? [`${bucketLabel}: ${format(creditedAhead)} credited ${sideOf(creditedAhead)}`]
           : []),
       ]
     })

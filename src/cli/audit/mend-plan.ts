@@ -145,7 +145,7 @@ function planBucket(before: Bucket, sums: BucketSums, deltas: Deltas): BucketPla
   return { before, after, spentAhead, creditedAhead, unpaid, mended }
 }
 
-/** Sets the debt of the owner and returns the correction of debt besides those of the buckets. */
+/** Sets the debt of the owner and returns the further correction of debt, beyond the buckets. */
 function planDebt(
   after: OwnerState,
   buckets: readonly BucketPlan[],

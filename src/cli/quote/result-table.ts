@@ -63,9 +63,9 @@ function stepText(step: RatingStep, money: MoneyFormat): string {
 function fundingSourceText(step: PaymentStep, money: MoneyFormat): string {
   const shared = step.owner === 'account' ? ' of the account' : ''
   if (step.step === 'group') {
-    const of = step.units === undefined ? money : String
+    const textFor = step.units === undefined ? money : String
     const [left, total] = [step.left, step.total].map((each = '') =>
-      /\d/.test(each) ? of(each) : each,
+      /\d/.test(each) ? textFor(each) : each,
     )
     return `group ${step.group} of ${step.holder}${shared} (${left} of ${total} left)`
   }

@@ -144,10 +144,10 @@ async function restoreAccounts(
 ): Promise<void> {
   const lostPartitions = new Set(lost)
   const keys = createKeys(partitions)
-  const isWanted = (aid: number) => lostPartitions.has(keys.partitionOf(aid))
+  const isLost = (aid: number) => lostPartitions.has(keys.partitionOf(aid))
   const keptSinceMs = nowMs - operationKeepMs
   const since = { operationsMs: keptSinceMs, countersMs: nowMs - OPEN_CYCLES_MS }
-  for await (const records of recordedAccounts(catalog, isWanted, since)) {
+  for await (const records of recordedAccounts(catalog, isLost, since)) {
     const owners = records.restore()
     const states = owners.flatMap(({ state }) => (state === null ? [] : [state]))
     const operations = repeatableOperations(records, keptSinceMs)

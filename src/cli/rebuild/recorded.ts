@@ -50,7 +50,7 @@ const ALL = { aid: { $gte: 0 } }
  */
 export async function* recordedAccounts(
   catalog: Catalog,
-  isWanted: (aid: number) => boolean,
+  isSelected: (aid: number) => boolean,
   since: RestoreCutoffs,
 ): AsyncGenerator<AccountRecords> {
   const projection = Object.fromEntries(LINE_FIELDS.map((field) => [field, 1]))
@@ -73,7 +73,7 @@ export async function* recordedAccounts(
     for (;;) {
       const aid = Math.min(await balances.aid(), await carried.aid(), await lines.aid())
       if (aid === Number.POSITIVE_INFINITY) return
-      const records = isWanted(aid) ? new AccountRecords(aid, since) : null
+      const records = isSelected(aid) ? new AccountRecords(aid, since) : null
       for (let one = await balances.takeFor(aid); one !== null; one = await balances.takeFor(aid)) {
         records?.addProjection(one)
       }

@@ -62,7 +62,7 @@ export interface ObservedUsage {
   nowMs: number
 }
 
-/** Without the stamp, which needs the version that is committed. */
+/** It has no stamp yet, which needs the version that is committed. */
 export type UnstampedEvent = Omit<BalanceEvent, 'stamp'>
 
 export function eventOf(

@@ -56,8 +56,8 @@ export class BalanceRuleSet {
   }
 
   #inOrder(rules: readonly BalanceRule[]): BalanceRule[] {
-    const wanted = new Set(rules)
-    return this.#active.filter((rule) => wanted.has(rule))
+    const chosen = new Set(rules)
+    return this.#active.filter((rule) => chosen.has(rule))
   }
 
   /** Null if no rule is for the subscriber. */

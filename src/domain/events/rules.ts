@@ -97,7 +97,7 @@ function totalsOf({ paths }: CompiledCondition): UsageTotal[] {
 /** The rules of one subscriber. */
 export class SubscriberRules {
   readonly rules: readonly BalanceRule[]
-  /** Without duplicates. */
+  /** Drops duplicates. */
   readonly totals: readonly UsageTotal[]
   /** By kind of bucket: few, as buckets of a kind trigger the same rules. */
   readonly #triggered = new Map<string, readonly BalanceRule[]>()

@@ -34,7 +34,7 @@ interface SessionChange {
 
 type Amounts = Pick<
   Segment,
-  'used' | 'grouped' | 'covered' | 'hasGroups' | 'charged' | 'plan' | 'cycle'
+  'used' | 'includedUnits' | 'includedMoneyUnits' | 'hasGroups' | 'charged' | 'plan' | 'cycle'
 >
 
 /** Segments that neither usage nor price has changed are left out. `before`: as decided on. */

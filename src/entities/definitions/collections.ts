@@ -49,7 +49,7 @@ export const DEFINITIONS: ReadonlyMap<string, CollectionDefinition> = new Map(
   ALL.map((definition) => [definition.name, definition]),
 )
 
-/** Besides `create`. */
+/** In addition to `create`. */
 const IMPORT_CHANGES: Readonly<Record<string, readonly ActionName[]>> = {
   rates: ['permanentchange'],
 }

@@ -43,8 +43,8 @@ export function entityCollection(
   const { name, about, keyField, actions, parameters = {} } = api
   const own = fieldsOf(schema.properties)
   const fields = [...own, ...fieldsOf(parameters)]
-  const namesOf = (wanted: 'hidden' | 'derived') =>
-    own.filter((field) => field.api[wanted] === true).map((field) => field.name)
+  const namesOf = (trait: 'hidden' | 'derived') =>
+    own.filter((field) => field.api[trait] === true).map((field) => field.name)
   const entity: EntityActions = {
     fields,
     keyField,

@@ -34,12 +34,15 @@ const TRAITS: Readonly<Record<string, Partial<Traits>>> = {
   bills: { storesFilters: true },
 }
 
-type Named = Pick<CollectionDefinition, 'name'>
+type NamedCollection = Pick<CollectionDefinition, 'name'>
 
-export function answersNull({ name }: Named, action: ActionName): boolean {
+export function answersNull({ name }: NamedCollection, action: ActionName): boolean {
   return TRAITS[name]?.answersNull?.(action) === true
 }
 
-export function hasTrait({ name }: Named, trait: Exclude<keyof Traits, 'answersNull'>): boolean {
+export function hasTrait(
+  { name }: NamedCollection,
+  trait: Exclude<keyof Traits, 'answersNull'>,
+): boolean {
   return TRAITS[name]?.[trait] === true
 }

@@ -1,4 +1,4 @@
-/** Rules that a field applies to its values besides the type. */
+/** Rules that a field applies to its values in addition to the type. */
 import { createInterner } from '../../catalog/compile/interner.ts'
 import { FieldError, isUnset, FieldError as PatternError } from '../../domain/fields.ts'
 import { compileRegex, type RuleRegex } from '../../rating/rule-regex.ts'

@@ -123,8 +123,8 @@ async function holdersOf(
   for (const one of found) {
     const holder = { label: '', key: one[keyField], fromMs: fromOf(one), toMs: toOf(one) }
     for (const value of [valueIn(one, field)].flat()) {
-      const of = valueName(value)
-      holders.set(of, [...(holders.get(of) ?? []), holder])
+      const valueText = valueName(value)
+      holders.set(valueText, [...(holders.get(valueText) ?? []), holder])
     }
   }
   return holders

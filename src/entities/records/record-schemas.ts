@@ -371,7 +371,7 @@ const EVENT: Readonly<Record<string, Schema>> = {
   }),
 }
 
-/** Fields besides the declared ones, by collection. */
+/** Further fields, which are not declared, by collection. */
 export const RECORD_FIELDS: Readonly<Record<string, Readonly<Record<string, Schema>>>> = {
   balances: BALANCE,
   lines: LINE,

@@ -5,7 +5,7 @@
 import type { Fields } from '../../domain/fields.ts'
 import { RequestError } from '../../requests/errors.ts'
 
-/** `*`: whichever version; else the versions of which the revision must have one. */
+/** `*` matches any version; otherwise one of these must be current. */
 export type IfMatch = '*' | ReadonlySet<string>
 
 /** An entity tag is 28 to 40 characters long. */

@@ -1,6 +1,6 @@
 /**
  * The answer of a customer system with the accounts of a cycle: its rules, and its revisions by
- * account. Pure; interface section 4.7.
+ * account (docs/EXTERNAL.md). Pure.
  */
 import { FieldError, type Fields, isEmpty, isObject, wholeAt } from '../../domain/fields.ts'
 import { CustomerSystemError } from './errors.ts'
@@ -99,7 +99,7 @@ function statusText(status: unknown): string {
 /** Rows by account; they are sorted, and none of them was on an earlier page. */
 function groupsOf(rows: readonly unknown[], { request, after, aids }: BillableQuery) {
   const groups = new Map<number, Fields[]>()
-  const wanted = aids === null ? null : new Set(aids)
+  const requested = aids === null ? null : new Set(aids)
   let last = 0
   for (const [index, row] of rows.entries()) {
     if (!isObject(row)) throw broken(request, `data.${index} must be an object`)
@@ -112,7 +112,7 @@ function groupsOf(rows: readonly unknown[], { request, after, aids }: BillableQu
       const why = `account ${aid} is on an earlier page, which ended with account ${after}`
       throw broken(request, `${why}: pages must be sorted and not overlap`, 'overlap')
     }
-    if (wanted?.has(aid) === false) {
+    if (requested?.has(aid) === false) {
       throw broken(request, `account ${aid} is not one of the requested accounts (aids)`)
     }
     last = aid
@@ -212,10 +212,10 @@ function mergedOf(options: unknown, request: BillableRequest): Map<number, reado
     if (isEmpty(part)) continue
     if (!isObject(part)) throw broken(request, 'options must be an object')
     const path = 'options.merge_credit_installments'
-    const wanted = part['merge_credit_installments']
-    if (isEmpty(wanted)) continue
-    if (!isObject(wanted)) throw broken(request, `${path} must be an object of lists by account`)
-    for (const [aid, sids] of Object.entries(wanted)) {
+    const value = part['merge_credit_installments']
+    if (isEmpty(value)) continue
+    if (!isObject(value)) throw broken(request, `${path} must be an object of lists by account`)
+    for (const [aid, sids] of Object.entries(value)) {
       if (!Array.isArray(sids)) throw broken(request, `${path}.${aid} must be a list`)
       try {
         const numbers = sids.map((sid, index) => wholeAt(sid, `${path}.${aid}.${index}`, 1))

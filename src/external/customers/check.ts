@@ -170,10 +170,10 @@ export function checkDetails(
 function checkMatch(row: Fields, at: string, query: CustomerQuery, timeZone: string): Finding[] {
   const found: Finding[] = []
   for (const { key, value } of query.params) {
-    const wanted = (Array.isArray(value) ? value : [value]).map(String)
+    const requested = (Array.isArray(value) ? value : [value]).map(String)
     const given = [row[key]].flat().map(String)
-    if (!given.some((each) => wanted.includes(each))) {
-      found.push(mistake(`${at}.${key}`, `must be ${wanted.join(' or ')}, as in the query`))
+    if (!given.some((each) => requested.includes(each))) {
+      found.push(mistake(`${at}.${key}`, `must be ${requested.join(' or ')}, as in the query`))
     }
   }
   const [atMs, fromMs, toMs] = [query.time, row['from'], row['to']].map((text) =>
@@ -241,8 +241,8 @@ function checkFields(
     const field = `${at}.${name}`
     if (isUnset(value)) return missing(field, rule, value === '')
     if (isOf(rule.type, value, timeZone)) return []
-    const wanted = typeof rule.type === 'string' ? TEXTS[rule.type] : rule.type.join(', ')
-    return [mistake(field, `must be ${wanted}`)]
+    const expected = typeof rule.type === 'string' ? TEXTS[rule.type] : rule.type.join(', ')
+    return [mistake(field, `must be ${expected}`)]
   })
 }
 

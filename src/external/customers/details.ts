@@ -1,5 +1,5 @@
 /**
- * Details of subscribers and accounts at an instant (interface section 4.7): many queries in one
+ * Details of subscribers and accounts at an instant (docs/EXTERNAL.md): many queries in one
  * call, each with an id by which its revisions are recognized.
  */
 import { randomUUID } from 'node:crypto'
@@ -42,8 +42,8 @@ export async function askDetails<Revision extends CustomerRevision>(
   const query = questions.map((question, index) => queryOf(question, `${prefix}-${index}`))
   const request: DetailsRequest = { query }
   const revisions = questions.reduce((sum, { limit }) => sum + limit, 0)
-  const wanted = Math.max(BYTES_MIN, revisions * BYTES_PER_REVISION_MAX)
-  const bytesMax = Math.min(wanted, BYTES_MAX)
+  const bytes = Math.max(BYTES_MIN, revisions * BYTES_PER_REVISION_MAX)
+  const bytesMax = Math.min(bytes, BYTES_MAX)
   const answer = await http.post(settings, { json: request }, bytesMax)
   const byId = grouped(answer, query)
   return questions.map((question, index) => {

@@ -20,7 +20,7 @@ export type Authentication =
       /** Whether a token is kept until it expires. */
       readonly isCached: boolean
       readonly clientSecret: string | null
-      /** Fields of the token request besides the secret. */
+      /** Fields of the token request, without the secret. */
       readonly data: Readonly<Record<string, string>>
     }
 
@@ -53,7 +53,7 @@ export function createCustomerHttp(options: OutgoingOptions): CustomerHttp {
 
 class UndiciHttp implements CustomerHttp {
   readonly #outgoing: Outgoing
-  readonly #tokens = new TokenCache((wanted) => this.#requestToken(wanted))
+  readonly #tokens = new TokenCache((key) => this.#requestToken(key))
 
   constructor(options: OutgoingOptions) {
     this.#outgoing = createOutgoing(options)
@@ -86,13 +86,13 @@ class UndiciHttp implements CustomerHttp {
     }
     const { tokenUrl: url, isCached, data, clientSecret } = authentication
     const fields = { ...data, client_secret: opened(clientSecret) }
-    const wanted = { url, isCached, data: fields, ca, timeoutMs }
-    const token = await within(limits.signal, this.#tokens.get(wanted))
+    const query = { url, isCached, data: fields, ca, timeoutMs }
+    const token = await within(limits.signal, this.#tokens.get(query))
     try {
       return await sendWith(bearer(token))
     } catch (error) {
       if (!isUnauthorized(error)) throw error
-      const renewed = await within(limits.signal, this.#tokens.get(wanted, token))
+      const renewed = await within(limits.signal, this.#tokens.get(query, token))
       return sendWith(bearer(renewed))
     }
   }

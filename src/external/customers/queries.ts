@@ -1,4 +1,4 @@
-/** Queries of account and subscriber details (interface section 4.7). */
+/** Queries of account and subscriber details (docs/EXTERNAL.md). */
 
 export interface QueryParam {
   readonly key: string

@@ -23,7 +23,7 @@ interface Token {
 
 /** A token is renewed this long before it expires: it must still be valid on arrival. */
 const EARLY_MS = 30_000
-/** If the answer does not say (interface section 8). */
+/** Default if the answer does not state it. */
 const LIFETIME_S = 3600
 
 export class TokenCache {

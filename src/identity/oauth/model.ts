@@ -81,8 +81,8 @@ async function findRefresh(
   const now = await deps.users(holder.user.id)
   if (now === null || now.mustChangePassword || now.mustEnrolTotp) return null
   if (now.passwordMark !== holder.user.passwordMark) return null
-  const wanted = parameters.text('scope')
-  if (wanted !== null && wanted !== holder.scope) {
+  const requested = parameters.text('scope')
+  if (requested !== null && requested !== holder.scope) {
     throw new OAuth2Server.InvalidScopeError('not that of the token')
   }
   const { user, family, grant, scope } = holder

@@ -77,7 +77,7 @@ interface Use {
 }
 
 function connectionOn(client: Client, use: Use): LdapConnection {
-  // The client reconnects by itself, anonymously and without StartTLS: a password would be sent in
+  // The client would reconnect anonymously and without StartTLS: a password would be sent in
   // clear text. So only the first connection is used.
   const check = () => {
     const isLost = use.isBegun && !client.isConnected
@@ -100,8 +100,8 @@ function connectionOn(client: Client, use: Use): LdapConnection {
     },
     async search(baseDn, { scope, filter, attributes, entriesMax }) {
       check()
-      const wanted = { scope, filter, attributes: [...attributes], sizeLimit: entriesMax }
-      const { searchEntries } = await client.search(baseDn, wanted)
+      const options = { scope, filter, attributes: [...attributes], sizeLimit: entriesMax }
+      const { searchEntries } = await client.search(baseDn, options)
       return searchEntries.map(({ dn, ...rest }) => ({ dn, values: valuesOf(rest) }))
     },
   }

@@ -146,7 +146,7 @@ async function useCode(
 
 /** Recovery codes are for users who have lost their authenticator; each is valid once. */
 const RECOVERY_CODES = 10
-/** Without 0, o, 1, i and l, which are easily confused. */
+/** Leaves out 0, o, 1, i and l, which are easily confused. */
 const LETTERS = 'abcdefghjkmnpqrstuvwxyz23456789'
 const GROUPS = 4
 const GROUP_LETTERS = 4

@@ -1,4 +1,4 @@
-/** Shows the newest run in the metrics of the control plane, whichever process works on it. */
+/** Shows the newest run in the metrics of the control plane, in any process. */
 import type { Metrics } from '../../runtime/metrics.ts'
 import type { CycleParts } from './cycle.ts'
 

@@ -114,14 +114,14 @@ export async function eraseInImports(
   texts: readonly string[],
   commit: CommitBatch,
 ): Promise<void> {
-  const wanted = [...new Set(texts)].filter(({ length }) => length >= TEXT_LENGTH_MIN)
-  if (wanted.length === 0) return
+  const personal = [...new Set(texts)].filter(({ length }) => length >= TEXT_LENGTH_MIN)
+  if (personal.length === 0) return
   const filter = { kind: 'failures' } as const
   const cursor = catalog.unguarded.imports.find(filter, { projection: { _id: 1 } })
   for (;;) {
     const batch = await catalog.run('read failed rows', () => nextOf(cursor, IMPORTS_BATCH))
     const ids = batch.map(({ _id }) => _id)
-    await commit((session) => eraseFailures(catalog, session, ids, wanted))
+    await commit((session) => eraseFailures(catalog, session, ids, personal))
     if (batch.length < IMPORTS_BATCH) return
   }
 }
@@ -130,14 +130,14 @@ async function eraseFailures(
   catalog: Catalog,
   session: ClientSession,
   ids: readonly string[],
-  wanted: readonly string[],
+  personal: readonly string[],
 ): Promise<number> {
   const found = await catalog.imports.find({ _id: { $in: [...ids] } }, { session }).toArray()
   let changed = 0
   for (const document of found) {
     if (document.kind !== 'failures') continue
     const before = document.failures
-    const failures = before.map((one) => ({ ...one, text: textWithout(one.text, wanted) }))
+    const failures = before.map((one) => ({ ...one, text: textWithout(one.text, personal) }))
     const erased = failures.filter(({ text }, index) => text !== before[index]?.text)
     if (erased.length === 0) continue
     changed += erased.length
@@ -146,6 +146,6 @@ async function eraseFailures(
   return changed
 }
 
-function textWithout(text: string, wanted: readonly string[]): string {
-  return wanted.reduce((left, one) => left.replaceAll(one, ERASED), text)
+function textWithout(text: string, personal: readonly string[]): string {
+  return personal.reduce((left, one) => left.replaceAll(one, ERASED), text)
 }

@@ -74,12 +74,12 @@ export function eraseHandler(parts: ErasureParts): JobHandler {
 async function pathsOf({ stores, fields }: ErasureParts) {
   const { customerIdentification } = stores.config.rating
   const found = compileIdentification(customerIdentification).targetKeys()
-  const of = async (name: Subject['collection']) => {
+  const pathsIn = async (name: Subject['collection']) => {
     const definition = DEFINITIONS.get(name)
     const configured = definition === undefined ? [] : await fields.of(definition)
     return personalPaths(configured, found)
   }
-  return { accounts: await of('accounts'), subscribers: await of('subscribers') }
+  return { accounts: await pathsIn('accounts'), subscribers: await pathsIn('subscribers') }
 }
 
 /** Batches that count their documents under a name. */

@@ -25,7 +25,7 @@
 -- REPLY an error EPOCH if the data has another epoch; COMMITTED if every account is committed; or
 --       per account: COMMITTED, or { code, ... } as documented in replies.ts:
 --       CONFLICT carries the shared state and its fence, then per owner: state, fence, sessions;
---       CLAIMED carries the location and the directory key;
+--       REGISTERED carries the location and the directory key;
 --       REPEATED the stored result, CORRUPT and UNWRITTEN the reason, BUSY nothing
 -- EFFECTS states, sessions, sorted sets, directory and operation of an account and its part of a
 --       stream entry; or nothing for that account, except the requested back-off hint after a
@@ -109,7 +109,7 @@ local function queue_registrations(count, position)
     else
       conflicting = conflicting_location(key, expected)
     end
-    if conflicting then return position, { CLAIMED, conflicting, key } end
+    if conflicting then return position, { REGISTERED, conflicting, key } end
     registered[key] = values_length + 1
     queue_value(key, location, ttl)
     position = next_at

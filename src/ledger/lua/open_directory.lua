@@ -5,7 +5,7 @@
 -- ARGV  [1] epoch that the worker expects, [2] now (ms),
 --       then per registration: location, expected location, ttl (ms)
 -- REPLY an error EPOCH if the data has another epoch, or per registration: COMMITTED,
---       { CLAIMED, location, key } if the session is registered in another account,
+--       { REGISTERED, location, key } if the session is registered in another account,
 --       { BUSY, location, key } if another account may be opening it
 -- EFFECTS the entries of the registrations that are COMMITTED, each with the time of registration
 
@@ -22,7 +22,7 @@ if stale then return stale end
 local function register(key, location, expected, ttl)
   local conflicting, replaced, registered_ms = conflicting_location(key, expected)
   local now = tonumber(ARGV[2])
-  if conflicting then return { CLAIMED, conflicting, key } end
+  if conflicting then return { REGISTERED, conflicting, key } end
   if replaced and replaced ~= location then
     local age = now - registered_ms
     if age >= 0 and age < OPENING_MS then return { BUSY, replaced, key } end

@@ -27,7 +27,7 @@ export interface RenewalParts {
 /** Due dates of one transaction: their loads follow one after the other. */
 const BATCH = 50
 
-/** Those with charges left; `$gt` leaves out those without a next date. */
+/** Renewals with charges left; `$gt` leaves out renewals without a next date. */
 function dueUntil(atMs: number): Fields {
   const next_renew = { $gt: new Date(0), $lte: new Date(atMs) }
   return { next_renew, cycles_remaining: { $gt: 0 }, ...NOT_DELETED }

@@ -25,7 +25,7 @@ export interface UpsertStores extends CustomerSource {
   actor: Actor
 }
 
-export interface WantedRenewal {
+export interface RequestedRenewal {
   /** Name of the charging plan. */
   plan: string
   /** Absent: from now on. */
@@ -47,16 +47,16 @@ const SECOND_MS = 1_000
 export async function upsertRenewal(
   stores: UpsertStores,
   sid: number,
-  wanted: WantedRenewal & { from: Date },
+  renewal: RequestedRenewal & { from: Date },
 ): Promise<RawDocument> {
   const owner = await ownerOf(stores, sid)
   const [stored] = await change(stores, sid, 'update', async (known) => {
     const zone = stores.config.rating.timeZone
-    const day = dayText(wanted.from, zone)
+    const day = dayText(renewal.from, zone)
     const same = known.find(
-      (one) => one['bucket_group'] === wanted.plan && dayText(one['from'] as Date, zone) === day,
+      (one) => one['bucket_group'] === renewal.plan && dayText(one['from'] as Date, zone) === day,
     )
-    return { writes: [await writeOf(stores, owner, wanted, same)], ended: [] }
+    return { writes: [await writeOf(stores, owner, renewal, same)], ended: [] }
   })
   return stored as RawDocument
 }
@@ -69,17 +69,17 @@ export async function upsertRenewal(
 export async function replaceRenewals(
   stores: UpsertStores,
   sid: number,
-  expected: readonly WantedRenewal[],
+  expected: readonly RequestedRenewal[],
 ): Promise<RawDocument[]> {
   const now = new Date(stores.clock.nowMs())
   const owner = await ownerOf(stores, sid)
   return change(stores, sid, 'bydelta', async (known) => {
     const open = known.filter(({ to }) => (to as Date).getTime() > now.getTime())
     const writes: RevisionWrite[] = []
-    for (const [index, wanted] of expected.entries()) {
-      const same = open.find(({ bucket_group: group }) => group === wanted.plan)
+    for (const [index, renewal] of expected.entries()) {
+      const same = open.find(({ bucket_group: group }) => group === renewal.plan)
       const at = `expected.${index}.`
-      writes.push(await writeOf(stores, owner, { ...wanted, from: wanted.from ?? now }, same, at))
+      writes.push(await writeOf(stores, owner, { ...renewal, from: renewal.from ?? now }, same, at))
     }
     const plans = new Set(expected.map(({ plan }) => plan))
     const ended = open.filter(({ bucket_group: group }) => !plans.has(String(group)))
@@ -139,7 +139,7 @@ async function change(
   return result.map((id) => stored.get(id) as RawDocument)
 }
 
-/** Those that are not deleted, by their begin. */
+/** Renewals that are not deleted, by their begin. */
 export async function findRenewals(catalog: Catalog, filter: object): Promise<RawDocument[]> {
   const found = await catalog.reads.autorenew
     .find({ ...filter, ...NOT_DELETED } as object)
@@ -164,23 +164,23 @@ async function ownerOf(stores: UpsertStores, sid: number): Promise<Owner> {
 async function writeOf(
   stores: UpsertStores,
   { sid, aid }: Owner,
-  wanted: WantedRenewal & { from: Date },
+  renewal: RequestedRenewal & { from: Date },
   same: RawDocument | undefined,
   at = '',
 ): Promise<RevisionWrite> {
   const { catalog, clock, config } = stores
   const nowMs = clock.nowMs()
   const zone = config.rating.timeZone
-  await findChargingPlan(catalog, wanted.plan, nowMs)
-  const { interval, operation } = wanted
+  await findChargingPlan(catalog, renewal.plan, nowMs)
+  const { interval, operation } = renewal
   // The last second of its day.
-  const toMs = endOf(DAY, wanted.to.getTime(), zone) - SECOND_MS
+  const toMs = endOf(DAY, renewal.to.getTime(), zone) - SECOND_MS
   const to = new Date(toMs)
   if (same !== undefined) {
     const change = { interval, operation, to }
     return { mode: 'replace', document: changed(same, change, nowMs, zone) }
   }
-  const fromMs = wanted.from.getTime()
+  const fromMs = renewal.from.getTime()
   const { cycles, done, nextMs, ...anchor } = scheduleOf({ interval, fromMs, toMs }, nowMs, zone)
   if (toMs < fromMs || nextMs > toMs) {
     const next = dateText(nextMs, zone)
@@ -192,12 +192,12 @@ async function writeOf(
     document: {
       _id: new ObjectId(),
       rev: 0,
-      from: wanted.from,
+      from: renewal.from,
       to,
       creation_time: new Date(nowMs),
       aid,
       sid,
-      bucket_group: wanted.plan,
+      bucket_group: renewal.plan,
       cycles,
       cycles_remaining: cycles - done,
       interval,
@@ -212,7 +212,7 @@ async function writeOf(
 /** Earlier charges stay counted. */
 function changed(
   stored: RawDocument,
-  { interval, operation, to }: Pick<WantedRenewal, 'interval' | 'operation' | 'to'>,
+  { interval, operation, to }: Pick<RequestedRenewal, 'interval' | 'operation' | 'to'>,
   nowMs: number,
   zone: string,
 ): RawDocument {

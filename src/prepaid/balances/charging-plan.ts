@@ -30,10 +30,10 @@ export interface PlanLoadRequest {
 /** Finds a plan by name, or by id if the text has 24 hex digits. Throws `EntityRuleError`. */
 export async function findChargingPlan(
   catalog: Catalog,
-  wanted: unknown,
+  requested: unknown,
   nowMs: number,
 ): Promise<PrepaidGroupDocument> {
-  const text = String(wanted)
+  const text = String(requested)
   const isId = /^[0-9a-fA-F]{24}$/.test(text)
   const which = isId ? { _id: new ObjectId(text) } : { name: text }
   const filter = { ...which, deleted: { $ne: true } } as const
@@ -55,8 +55,8 @@ export async function loadsOfPlan(
   const loads: Load[] = []
   for (const [index, entry] of entries.entries()) {
     const { pp_includes_external_id: externalId, pp_includes_name: name } = entry
-    const wanted = isGiven(externalId) ? { externalId } : { name }
-    const include = await includeOf(catalog, wanted, nowMs)
+    const key = isGiven(externalId) ? { externalId } : { name }
+    const include = await includeOf(catalog, key, nowMs)
     const field = `include.${index} of charging plan ${plan.name}`
     const value = ['usagev', 'cost', 'total_cost', 'value'].map((key) => entry[key]).find(isGiven)
     const freeMax = await thresholdOf(catalog, target.plan, include, nowMs)

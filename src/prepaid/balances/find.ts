@@ -173,9 +173,9 @@ async function recordedWhere(catalog: Catalog, filter: object): Promise<SessionL
 
 /** Subscribers with all accounts of their revision history. */
 async function subscribersWhere(catalog: Catalog, filter: object): Promise<SessionLocation[]> {
-  const wanted = { ...filter, type: 'subscriber' as const }
+  const query = { ...filter, type: 'subscriber' as const }
   const found = await catalog.subscribers
-    .find(wanted, { projection: { _id: 0, aid: 1, sid: 1 } })
+    .find(query, { projection: { _id: 0, aid: 1, sid: 1 } })
     .toArray()
   return (found as { aid?: unknown; sid?: unknown }[]).flatMap(({ aid, sid }) =>
     Number.isSafeInteger(aid) && Number.isSafeInteger(sid)
@@ -193,7 +193,7 @@ async function findByProjection(
 ): Promise<FoundBalances> {
   const { catalog } = stores
   // MongoDB's regular expressions may take unbounded time; the matcher's are bounded.
-  const wanted = JSON.stringify(filter).includes('"$regex"') ? {} : filter
+  const query = JSON.stringify(filter).includes('"$regex"') ? {} : filter
   const order = { ...sort, ...withoutKeys(TIES, sort) }
   const found: FoundBalances = { balances: [], hasMore: false }
   let toSkip = skip
@@ -214,7 +214,7 @@ async function findByProjection(
     const options = { ...limits, sort: order, limit: ROWS_MAX, batchSize: ROWS_AT_ONCE }
     let scanned = 0
     let rows: BalanceRow[] = []
-    for await (const row of catalog.unguarded.balances.find(wanted, {
+    for await (const row of catalog.unguarded.balances.find(query, {
       ...options,
       allowDiskUse: true,
     })) {

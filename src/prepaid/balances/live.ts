@@ -41,8 +41,8 @@ export async function loadOwners(
 ): Promise<OwnerState[]> {
   const owners: OwnerState[] = []
   for (let at = 0; at < locations.length; at += OWNERS_AT_ONCE) {
-    const wanted = locations.slice(at, at + OWNERS_AT_ONCE)
-    const loaded = await ledger.load(wanted.map(({ aid, sid }) => ({ aid, sid, sessionKeys: [] })))
+    const page = locations.slice(at, at + OWNERS_AT_ONCE)
+    const loaded = await ledger.load(page.map(({ aid, sid }) => ({ aid, sid, sessionKeys: [] })))
     for (const one of loaded) {
       if (one instanceof Error) throw one
       owners.push(one.state)
@@ -90,10 +90,10 @@ export async function includeNames(
   catalog: Catalog,
   ids: readonly number[],
 ): Promise<(id: number) => string> {
-  const wanted = [...new Set(ids)].filter((id) => id !== 0)
-  if (wanted.length === 0) return () => ''
+  const distinct = [...new Set(ids)].filter((id) => id !== 0)
+  if (distinct.length === 0) return () => ''
   const found = await catalog.prepaidincludes
-    .find({ external_id: { $in: wanted } })
+    .find({ external_id: { $in: distinct } })
     .sort({ from: 1 })
     .toArray()
   const names = new Map(found.map(({ external_id, name }) => [external_id, name]))

@@ -106,10 +106,10 @@ export async function includeOf(
     revisions.sort((a, b) => a.fromMs - b.fromMs),
     nowMs,
   )
-  const wanted = String(byId?.external_id ?? byName?.name)
-  if (include === null) throw new EntityRuleError(`there is no prepaid include ${wanted} now`)
+  const requested = String(byId?.external_id ?? byName?.name)
+  if (include === null) throw new EntityRuleError(`there is no prepaid include ${requested} now`)
   if (byName !== null && include.name !== byName.name) {
-    throw new EntityRuleError(`prepaid include ${wanted} is ${include.name}, not ${byName.name}`)
+    throw new EntityRuleError(`prepaid include ${requested} is ${include.name}, not ${byName.name}`)
   }
   return include
 }
@@ -128,9 +128,10 @@ export function creditOf(value: unknown, kind: BucketKind, field: string): numbe
   const digits = kind === 'units' ? 0 : MICROS_DIGITS
   const amount = decimal === null ? null : toScale(decimal, digits)
   if (amount !== null) return flipCreditSign(amount)
-  const wanted = kind === 'units' ? 'an integer' : 'a decimal with at most 6 digits after the point'
+  const expected =
+    kind === 'units' ? 'an integer' : 'a decimal with at most 6 digits after the point'
   const shown = shortened(value)
-  throw new EntityRuleError(`${field} must be ${wanted}, is ${shown}`)
+  throw new EntityRuleError(`${field} must be ${expected}, is ${shown}`)
 }
 
 /**
@@ -170,11 +171,11 @@ export async function isRefused(
   nowMs: number,
 ): Promise<boolean> {
   const states = new Map<number, OwnerState>()
-  for (const { owner: location, credit: wanted } of loads) {
+  for (const { owner: location, credit: requested } of loads) {
     const [read] = states.has(location.sid) ? [] : await loadOwners(ledger, [location])
     const state = states.get(location.sid) ?? (read as OwnerState)
     try {
-      const { owner, normalized } = credit(state, wanted, nowMs)
+      const { owner, normalized } = credit(state, requested, nowMs)
       if (normalized > 0) return true
       states.set(location.sid, owner)
     } catch (error) {

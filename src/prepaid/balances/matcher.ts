@@ -147,7 +147,7 @@ function kindOf(value: unknown): (typeof KINDS)[number] {
   return idOf(value) === null ? 'object' : 'id'
 }
 
-/** Text of an ObjectId, whichever copy of the library created it. */
+/** Text of an ObjectId, also if another copy of the library created it. */
 function idOf(value: unknown): string | null {
   if (typeof value !== 'object' || value === null || !('toHexString' in value)) return null
   return String(value)

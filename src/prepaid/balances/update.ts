@@ -80,10 +80,10 @@ function additionalOf({
   additional,
   update,
 }: Pick<BalanceUpdate, 'additional' | 'update'>): Call['additional'] {
-  const wanted = isGiven(additional) ? additional : update['additional']
-  if (!isGiven(wanted)) return undefined
-  if (typeof wanted !== 'object') throw new EntityRuleError('additional must be an object')
-  const text = JSON.stringify(wanted)
+  const value = isGiven(additional) ? additional : update['additional']
+  if (!isGiven(value)) return undefined
+  if (typeof value !== 'object') throw new EntityRuleError('additional must be an object')
+  const text = JSON.stringify(value)
   if (text.length > ADDITIONAL_CHARACTERS_MAX) {
     throw new EntityRuleError(
       `additional must have at most ${ADDITIONAL_CHARACTERS_MAX} characters`,
@@ -149,10 +149,10 @@ function withoutPlan(error: unknown): { plan: string } {
 async function loadOfInclude(
   deps: BalanceDeps,
   call: Call,
-  wanted: { externalId?: unknown; name?: unknown },
+  requested: { externalId?: unknown; name?: unknown },
 ): Promise<Load> {
   const { query, nowMs } = call
-  const include = await includeOf(deps.catalog, wanted, nowMs)
+  const include = await includeOf(deps.catalog, requested, nowMs)
   const target = await resolveTarget(deps, query, nowMs)
   const location = ownerFor(include, target)
   return {
@@ -220,11 +220,11 @@ async function commit(
 async function loadChargingPlan(
   deps: BalanceDeps,
   call: Call,
-  wanted: unknown,
+  requested: unknown,
 ): Promise<BalanceUpdated> {
   const { query, operationId, nowMs } = call
   const target = await resolveTarget(deps, query, nowMs)
-  const plan = await findChargingPlan(deps.catalog, wanted, nowMs)
+  const plan = await findChargingPlan(deps.catalog, requested, nowMs)
   const note = { chargingType: 'Chargingplan', sourceRef: plan.name } as const
   const options = planOptionsOf(call)
   return loadPlan(deps, { plan, target, ...options, operationId, note }, nowMs)

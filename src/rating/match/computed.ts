@@ -142,8 +142,8 @@ function compileCondition(
     return operator === '$exists' ? isThere : (usage) => !isThere(usage)
   }
   if (operator === '$isTrue' || operator === '$isFalse') {
-    const wanted = operator === '$isTrue'
-    return (usage, atMs) => !/^(?:|0|false)$/i.test(first(usage, atMs)) === wanted
+    const expected = operator === '$isTrue'
+    return (usage, atMs) => !/^(?:|0|false)$/i.test(first(usage, atMs)) === expected
   }
   if (operator === '$regex') {
     // The second key is the expression itself; an empty one holds for everything.

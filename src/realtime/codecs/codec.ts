@@ -1,7 +1,7 @@
 import type { ChargeOutcome } from '../../domain/charge-outcome.ts'
 import type { ChargeRequest } from '../../domain/charge-request.ts'
 
-/** Input of decoding besides the bytes. */
+/** Input of decoding in addition to the bytes. */
 export interface DecodeContext {
   /** Identity of the network element; see `ChargeRequest.origin`. */
   origin: string
@@ -42,7 +42,7 @@ export interface Place {
 
 export interface Places {
   readonly root: Place
-  /** Where the text stops being valid; null if it is. */
+  /** Position at which the text becomes invalid; null if it is valid. */
   readonly errorAt: number | null
 }
 

@@ -158,7 +158,7 @@ function brokenGroup(group: WireAvp): ProtocolError {
   return { resultCode: resultCode.invalidAvpLength, failed, why }
 }
 
-/** Parameters of the answer besides the node's capabilities. */
+/** Parameters of the answer, without the node's capabilities. */
 export interface CapabilitiesOutcome {
   readonly problem: ProtocolError | null
   /** Local address of this connection. */

@@ -60,7 +60,7 @@ export class Charging {
   }
 
   /** Handles a request for `/realtime`, or `/realtime/NAME` with that name; '' if absent. */
-  take(exchange: Exchange, head: Head, pathName: string): void {
+  handle(exchange: Exchange, head: Head, pathName: string): void {
     const verdict = this.#options.authenticator.authenticate(head, exchange)
     if (verdict.refused === 0) this.#admit(exchange, head, pathName, verdict)
     else if (verdict.refused === 'undecided') this.#decide(exchange, head, pathName, verdict)

@@ -10,7 +10,7 @@ export interface EndpointsOptions extends ChargingOptions {
 /** Routes requests to their handlers; the same for both servers. */
 export interface Endpoints {
   /** Answers a request, immediately or later. */
-  take(exchange: Exchange, head: Head): void
+  handle(exchange: Exchange, head: Head): void
   /** From now on each answer closes its connection. */
   stop(): void
 }
@@ -47,18 +47,18 @@ export function createEndpoints(options: EndpointsOptions): Endpoints {
   }
 
   return {
-    take(exchange, head) {
+    handle(exchange, head) {
       const error = framingError(head.framing, head.host) ?? lengthError(head)
       // The end of the request is uncertain, and so is the beginning of the next one.
       if (error !== null) {
         return refuse(exchange, error.status, `${error.field} ${error.why}`, CLOSE)
       }
       const { path } = head
-      // The absolute form for proxies, which names a second host besides the header.
+      // The absolute form for proxies, which names a second host in addition to the header.
       if (!path.startsWith('/')) return refuse(exchange, 400, 'target must be a path')
-      if (path === CHARGE_PATH) return charging.take(exchange, head, '')
+      if (path === CHARGE_PATH) return charging.handle(exchange, head, '')
       const name = path.startsWith(NAMED_PATH) ? path.slice(NAMED_PATH.length) : ''
-      if (isFileTypeName(name)) return charging.take(exchange, head, name)
+      if (isFileTypeName(name)) return charging.handle(exchange, head, name)
       if (path === '/health/live' || path === '/health/ready') return health(exchange, head)
       refuse(exchange, 404, 'path is unknown')
     },

@@ -59,7 +59,7 @@ export interface Head {
   readonly method: string
   /** As sent, without the query. */
   readonly path: string
-  /** Without the question mark. */
+  /** Does not include the question mark. */
   readonly query: string
   readonly contentType: string
   /** Header `Authorization`; null if absent, which differs from empty. */

@@ -88,7 +88,7 @@ function answerRequests(server: Server, endpoints: Endpoints): void {
     if (ending.has(socket)) return
     const head = readHead(request)
     const exchange = new JavaScriptExchange(request, response, head, () => ending.add(socket))
-    endpoints.take(exchange, head)
+    endpoints.handle(exchange, head)
   })
 }
 

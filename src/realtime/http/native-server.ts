@@ -41,17 +41,17 @@ export async function startNativeServer(
 }
 
 function addRoutes(app: App, endpoints: Endpoints): void {
-  const take = (response: HttpResponse, head: Head) => {
+  const handle = (response: HttpResponse, head: Head) => {
     const exchange = new NativeExchange(response, head)
-    endpoints.take(exchange, head)
+    endpoints.handle(exchange, head)
     exchange.arrived()
   }
   // A route of its own for most requests, whose method and path need not be read.
   app.post(CHARGE_PATH, (response, request) =>
-    take(response, readHead(request, 'POST', CHARGE_PATH)),
+    handle(response, readHead(request, 'POST', CHARGE_PATH)),
   )
   app.any('/*', (response, request) => {
-    take(response, readHead(request, request.getMethod().toUpperCase(), request.getUrl()))
+    handle(response, readHead(request, request.getMethod().toUpperCase(), request.getUrl()))
   })
 }
 

@@ -69,17 +69,17 @@ it('has a level for each action', () => {
   expect(names.sort()).toEqual(Object.keys(LEVELS).sort())
 })
 
-it.each(ROLES)('is enforced for %s', async (role) => {
+it.each(ROLES)('calls are allowed or refused by the role %s', async (role) => {
   const found: Record<string, string> = {}
-  const wanted: Record<string, string> = {}
+  const expected: Record<string, string> = {}
   for (const [name, level] of Object.entries(LEVELS)) {
     const { code } = await api.ask(name, {}, { role })
     found[name] = code === LOGGED_OUT ? 'nobody' : code === LACKING ? 'refused' : 'in'
     const roles = role.split(',')
     const isIn = roles.includes('admin') || level.split(',').some((each) => roles.includes(each))
-    wanted[name] = role === '-' ? 'nobody' : isIn ? 'in' : 'refused'
+    expected[name] = role === '-' ? 'nobody' : isIn ? 'in' : 'refused'
   }
-  expect(found).toEqual(wanted)
+  expect(found).toEqual(expected)
 })
 
 describe('a call that the entity API executes', () => {

@@ -39,7 +39,7 @@ async function refused(params: Record<string, unknown>): Promise<string | undefi
 }
 
 describe('the clock', () => {
-  it('is shown', async () => {
+  it('is shown with its distance to the real time', async () => {
     const { http, details } = await world.get()
     expect(http).toBe(200)
     expect(details).toMatchObject({ test: true, start: null })
@@ -138,8 +138,8 @@ describe('a job that is under way', () => {
   /** The runner of the server may be faster. */
   async function claimNew(): Promise<ClaimedJob> {
     for (let number = 0; ; number += 1) {
-      const wanted = { kind: 'charge', subject: `run ${number}`, options: { aids: [] } } as const
-      const claimed = await claimJob(stores(), await beginJob(stores(), { ...wanted, actor }))
+      const expected = { kind: 'charge', subject: `run ${number}`, options: { aids: [] } } as const
+      const claimed = await claimJob(stores(), await beginJob(stores(), { ...expected, actor }))
       if (claimed !== null) return claimed
     }
   }

@@ -63,18 +63,18 @@ describe('the OpenAPI document', () => {
       ...Object.values(REPORT_ENDPOINTS),
       ...ACTION_ENDPOINTS,
     ]
-    const wanted = [...DEFINITIONS.values()].flatMap((definition) =>
+    const expected = [...DEFINITIONS.values()].flatMap((definition) =>
       actionsOf(definition).map((action) => `/billapi/${definition.name}/${action}`),
     )
     expect(Object.keys(document.paths).sort()).toEqual(
-      [...new Set([...served.map(({ path }) => templateOf(path)), ...wanted])].sort(),
+      [...new Set([...served.map(({ path }) => templateOf(path)), ...expected])].sort(),
     )
     for (const { method, path, access } of served) {
       const item = document.paths[templateOf(path)]
       const operation = method === 'GET' ? item?.get : item?.post
       expect(operation?.security).toEqual(access === 'public' ? [] : undefined)
     }
-    for (const path of wanted) {
+    for (const path of expected) {
       const isRead = /\/(get|uniqueget|export)$/.test(path)
       expect(Object.keys(document.paths[path] ?? {})).toEqual(isRead ? ['get', 'post'] : ['post'])
     }

@@ -91,14 +91,14 @@ async function bill(filter: object): Promise<Shown> {
 }
 
 describe('published results', () => {
-  it('one-time invoices of 20 and 30 (43)', async () => {
+  it('one-time invoices of 20 and 30', async () => {
     const aid = await world.account()
     const [one, two] = [await oneTimeInvoice(aid, 20), await oneTimeInvoice(aid, 10, 20)]
     expect(await bill({ invoice_id: one })).toMatchObject({ due: 23.4, left_to_pay: 23.4 })
     expect(await bill({ invoice_id: two })).toMatchObject({ due: 35.1, left_to_pay: 35.1 })
   })
 
-  it('a one-time invoice that is charged afterwards (78)', async () => {
+  it('a one-time invoice that is charged afterwards', async () => {
     const aid = await holder()
     const { invoice_id, paymentData } = await oneTime(aid, [10], { step: 2 })
     expect(paymentData.stage).toBe('Completed')
@@ -106,7 +106,7 @@ describe('published results', () => {
     expect(await bill({ aid, type: 'rec' })).toMatchObject({ due: -11.7, left: 0, paid: '1' })
   })
 
-  it('a one-time invoice that is charged before (79)', async () => {
+  it('a one-time invoice that is charged before', async () => {
     const aid = await holder()
     const more = { step: 2, charge_flow: 'charge_before_invoice' }
     const { invoice_id, paymentData } = await oneTime(aid, [10], more)
@@ -115,7 +115,7 @@ describe('published results', () => {
     expect(await bill({ aid, type: 'rec' })).toMatchObject({ due: -11.7, left: 0, paid: '1' })
   })
 
-  it('a one-time refund that is paid back (80, 81)', async () => {
+  it('a one-time refund that is paid back', async () => {
     const aid = await holder()
     await oneTime(aid, [10], { step: 2 })
     const { invoice_id } = await oneTime(aid, [-10], { step: 2 })
@@ -130,7 +130,7 @@ describe('published results', () => {
     })
   })
 
-  it('a charge and a refund that are rejected (82, 83)', async () => {
+  it('a charge and a refund that are rejected', async () => {
     const aid = await holder()
     stripe().mode = 'declined'
     const { invoice_id, paymentData } = await oneTime(aid, [10], { step: 2 })

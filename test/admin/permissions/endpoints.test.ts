@@ -92,13 +92,13 @@ describe('every endpoint', () => {
       const headers: Record<string, string> =
         role === null ? {} : { cookie: cookies.get(role) ?? '' }
       const found: string[] = []
-      const wanted: string[] = []
+      const required: string[] = []
       for (const endpoint of [...ENDPOINTS, ...ENTITY_ENDPOINTS]) {
         const name = `${endpoint.method} ${endpoint.path}`
         found.push(`${name} ${await ask(endpoint, headers)}`)
-        wanted.push(`${name} ${expected(endpoint.access, role)}`)
+        required.push(`${name} ${expected(endpoint.access, role)}`)
       }
-      expect(found).toEqual(wanted)
+      expect(found).toEqual(required)
     })
   }
 

@@ -79,8 +79,8 @@ describe('a refund', () => {
   it('does not wait for the due date of a credit note', async () => {
     const account = await payer('30')
     await creditNote(account, account * 10 + 5, '30', new Date(world.now + 14 * 86_400_000))
-    const wanted = { mode: 'refund', amount: new Decimal(30), isNamed: true } as const
-    expect(amounts((await world.charge(account, wanted)).charges)).toEqual(['30'])
+    const expected = { mode: 'refund', amount: new Decimal(30), isNamed: true } as const
+    expect(amounts((await world.charge(account, expected)).charges)).toEqual(['30'])
     expect(await creditLeft(account * 10 + 5)).toEqual(['0', '1'])
     await expectBooks()
   })

@@ -3,11 +3,11 @@ import { moneyFormat } from '../../../src/billing/currency.ts'
 import { checkCharges, checkNegative } from '../../../src/billing/cycle/checks.ts'
 import type { ChargeLine } from '../../../src/billing/cycle/lines.ts'
 import { Exact } from '../../../src/rating/line-tax.ts'
-import { date, offer, subscribed, wanted } from '../../support/billing/account-cycle.ts'
+import { date, expected, offer, subscribed } from '../../support/billing/account-cycle.ts'
 
 const GBP = moneyFormat(826)
 
-const LINE = wanted({
+const LINE = expected({
   key: '202004',
   plans: [offer('PLAN', 100)],
   subscribers: subscribed('PLAN', '2020-01-01'),

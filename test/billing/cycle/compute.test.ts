@@ -28,7 +28,7 @@ describe('upfront with discounts', () => {
   function twice(key: string, next: string, first: Partial<Given>, then: Partial<Given> = first) {
     const before = compute({ key, plans: [UP], ...first })
     const written = before.lines as unknown as readonly Record<string, unknown>[]
-    return { before, after: compute({ key: next, plans: [UP], ...then, written }) }
+    return { before, after: compute({ key: next, plans: [UP], ...then, prior: written }) }
   }
 
   function show({ lines }: AccountInvoice) {

@@ -108,7 +108,7 @@ describe('a year paid ahead', () => {
     const of = (key: string, to?: string, written: object[] = [imported]) => {
       const subscribers = [since('2020-01-01', to)]
       const base = accountCycle({ ...given, key, subscribers })
-      const periods = { account: base.account, subscribers, written: written as never[], runs: [] }
+      const periods = { account: base.account, subscribers, prior: written as never[], runs: [] }
       const found = computeAccount({ ...base, periods })
       return show(found?.lines ?? [])
     }
@@ -216,7 +216,7 @@ it('a plan that was held before, and is gone, does not hinder a year', () => {
     plans: [offer('YEAR', 365, { ...YEAR, upfront: true })],
     subscribers: [since('2025-01-01')],
     more: {
-      periods: { account: [], subscribers: [gone, since('2025-01-01')], written: [], runs: [] },
+      periods: { account: [], subscribers: [gone, since('2025-01-01')], prior: [], runs: [] },
     },
   })
   expect(sum(found.lines)).toBe(365)

@@ -5,7 +5,7 @@ import { cycleSpan } from '../../../src/billing/cycle/cycle-key.ts'
 import type { StoredRevision } from '../../../src/billing/cycle/input.ts'
 import type { CycleSpan } from '../../../src/billing/cycle/lines.ts'
 import { Exact } from '../../../src/rating/line-tax.ts'
-import { accountCycle, offer, subscriber, wanted } from '../../support/billing/account-cycle.ts'
+import { accountCycle, expected, offer, subscriber } from '../../support/billing/account-cycle.ts'
 
 const DAY_MS = 86_400_000
 const ZONE = 'UTC'
@@ -188,7 +188,7 @@ describe('proration', () => {
           to: new Date(starts[index + 1] as number),
         }),
       )
-      const lines = wanted({ key, calendar, plans, subscribers })
+      const lines = expected({ key, calendar, plans, subscribers })
       expect(lines).toHaveLength(days.length - 1)
       const sum = lines.reduce((all, { amount }) => all.plus(amount), new Exact(0))
       // Each amount has 12 decimals.

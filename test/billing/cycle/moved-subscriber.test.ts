@@ -82,8 +82,8 @@ describe('the day of a move', () => {
       ...{ is_upfront: true, charge_op: 'charge', cycle: { from: 0 } },
       ...{ start: at('2024-02-01'), end: at('2024-03-01') },
     }
-    const [credited] = february(moved, { plans, written: [whole] })
-    const [, missed] = february(moved, { plans, written: [] })
+    const [credited] = february(moved, { plans, prior: [whole] })
+    const [, missed] = february(moved, { plans, prior: [] })
     expect([credited, missed]).toEqual([
       [[-19, '2024-02-11', '2024-03-01']],
       [[19, '2024-02-11', '2024-03-01']],

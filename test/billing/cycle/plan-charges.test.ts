@@ -3,13 +3,13 @@ import {
   CALENDAR,
   charged,
   date,
+  expected,
   type Given,
   offer,
   shown,
   subscribed,
   subscriber,
   total,
-  wanted,
 } from '../../support/billing/account-cycle.ts'
 
 const PLAN = offer('PLAN', 100)
@@ -33,7 +33,7 @@ describe('a plan in arrears', () => {
     ['the last day', '202004', '2020-03-31 23:59:59', undefined, 1 / 31],
     ['the whole cycle and no more', '202004', '2020-03-01', '2020-04-01', 1],
   ])('%s in %s', (_, key, from, to, factor) => {
-    const lines = wanted({ key, plans: [PLAN], subscribers: subscribed('PLAN', from, to) })
+    const lines = expected({ key, plans: [PLAN], subscribers: subscribed('PLAN', from, to) })
     expect(total(lines)).toBeCloseTo(100 * factor, 10)
     expect(lines).toHaveLength(1)
     expect(lines[0]).toMatchObject({ kind: 'flat', op: 'charge', isUpfront: false, plan: 'PLAN' })
@@ -41,8 +41,8 @@ describe('a plan in arrears', () => {
 
   it('is not charged in cycles without a day of it', () => {
     const given = { plans: [PLAN], subscribers: subscribed('PLAN', '2020-03-01', '2020-04-01') }
-    expect(wanted({ ...given, key: '202003' })).toEqual([])
-    expect(wanted({ ...given, key: '202005' })).toEqual([])
+    expect(expected({ ...given, key: '202003' })).toEqual([])
+    expect(expected({ ...given, key: '202005' })).toEqual([])
   })
 
   it.each([
@@ -59,7 +59,7 @@ describe('a plan in arrears', () => {
     ['FTF', '2020-02-10', '2020-03-21', 31],
   ])('%s from %s until %s: %i days of 31', (name, from, to, days) => {
     const subscribers = subscribed(name, from, to)
-    const lines = wanted({ key: '202004', plans: [switched(name)], subscribers })
+    const lines = expected({ key: '202004', plans: [switched(name)], subscribers })
     expect(total(lines)).toBeCloseTo((100 * days) / 31, 9)
   })
 
@@ -69,7 +69,7 @@ describe('a plan in arrears', () => {
     ['TFF', 31],
   ])('%s that is changed on 03-14: %i days of 31', (name, days) => {
     const ends = { to: date('2020-03-14'), deactivation_date: date('2170-01-01') }
-    const lines = wanted({
+    const lines = expected({
       key: '202004',
       plans: [switched(name), PLAN],
       subscribers: [
@@ -82,7 +82,7 @@ describe('a plan in arrears', () => {
   })
 
   it('that is changed within a day counts that day for both plans', () => {
-    const lines = wanted({
+    const lines = expected({
       key: '202511',
       plans: [PLAN, offer('OTHER', 31)],
       subscribers: [
@@ -97,7 +97,7 @@ describe('a plan in arrears', () => {
   })
 
   it('continues over revisions of the subscriber', () => {
-    const lines = wanted({
+    const lines = expected({
       key: '202004',
       plans: [PLAN],
       subscribers: [
@@ -113,7 +113,7 @@ describe('a plan in arrears', () => {
   })
 
   it('that ends and begins within a day counts the day once', () => {
-    const lines = wanted({
+    const lines = expected({
       key: '202004',
       plans: [PLAN],
       subscribers: [
@@ -133,7 +133,7 @@ describe('a plan in arrears', () => {
     [28, '202403', 29],
   ])('costs the full price of a whole cycle from day %i (%s, %i days)', (cycleDay, key, days) => {
     const calendar = { ...CALENDAR, cycleDay }
-    const lines = wanted({
+    const lines = expected({
       key,
       calendar,
       plans: [PLAN],
@@ -150,8 +150,8 @@ describe('a plan in arrears', () => {
       plans: [PLAN],
       subscribers: subscribed('PLAN', '2024-04-10'),
     }
-    expect(total(wanted(given))).toBe(100)
-    const byMonth = wanted({ ...given, settings: { calendarMonthFractions: true } })
+    expect(total(expected(given))).toBe(100)
+    const byMonth = expected({ ...given, settings: { calendarMonthFractions: true } })
     expect(total(byMonth)).toBeCloseTo(100 * (21 / 30 + 9 / 31), 9)
   })
 })
@@ -167,12 +167,12 @@ describe('a price by months since the activation', () => {
     ['202406', [300]],
     ['202408', []],
   ])('in %s', (key, amounts) => {
-    const lines = wanted({ key, plans: [tiers], subscribers: subscribed('TIERS', '2023-12-01') })
+    const lines = expected({ key, plans: [tiers], subscribers: subscribed('TIERS', '2023-12-01') })
     expect(lines.map(({ amount }) => amount.toNumber())).toEqual(amounts)
   })
 
   it('has a line per tier in the month between them', () => {
-    const lines = wanted({
+    const lines = expected({
       key: '202404',
       plans: [tiers],
       subscribers: subscribed('TIERS', '2024-01-15'),
@@ -195,8 +195,8 @@ describe('a price by months since the activation', () => {
       services: [phone],
       subscribers: [subscriber('PLAN', { from: '2018-01-01' }, { services })],
     }
-    expect(total(wanted({ ...given, key: '201807' }))).toBe(2100)
-    expect(total(wanted({ ...given, key: '201808' }))).toBe(100)
+    expect(total(expected({ ...given, key: '201807' }))).toBe(2100)
+    expect(total(expected({ ...given, key: '201808' }))).toBe(100)
   })
 })
 

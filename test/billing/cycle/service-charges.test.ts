@@ -2,13 +2,13 @@ import { describe, expect, it } from 'vitest'
 import { CycleError } from '../../../src/billing/cycle/input.ts'
 import {
   date,
+  expected,
   type Given,
   offer,
   shown,
   subscribed,
   subscriber,
   total,
-  wanted,
 } from '../../support/billing/account-cycle.ts'
 
 const PLAN = offer('PLAN', 100)
@@ -20,7 +20,7 @@ describe('services', () => {
   const FREE = offer('PLAN', 0)
   /** Charges of a free plan with a service at 31. */
   const chargesOf = (key: string, entries: readonly object[]) =>
-    wanted({ key, plans: [FREE], services: [offer('S', 31)], subscribers: held(entries) })
+    expected({ key, plans: [FREE], services: [offer('S', 31)], subscribers: held(entries) })
 
   it.each([
     ['2020-03-11', undefined, 21],
@@ -62,15 +62,15 @@ describe('services', () => {
         activation_date: date('2018-01-01'),
       })),
     }
-    expect(total(wanted({ ...given, key: '201806' }))).toBe(530)
-    expect(total(wanted({ ...given, key: '201807' }))).toBe(400)
+    expect(total(expected({ ...given, key: '201806' }))).toBe(530)
+    expect(total(expected({ ...given, key: '201807' }))).toBe(400)
   })
 
   it('multiply the price by the quantity only if they are quantitative', () => {
     const entry = { name: 'S', from: date('2020-01-01'), quantity: 3 }
     const of = (quantitative: boolean) =>
       total(
-        wanted({
+        expected({
           key: '202004',
           plans: [FREE],
           services: [offer('S', 10, { quantitative })],
@@ -89,14 +89,14 @@ describe('services', () => {
       services: [offer('S', 100)],
       subscribers: subscribed('PLAN', '2020-03-11'),
     }
-    expect(total(wanted(given))).toBeCloseTo((200 * 21) / 31, 9)
+    expect(total(expected(given))).toBeCloseTo((200 * 21) / 31, 9)
     const settings = { chargeIncludedServices: false }
-    expect(total(wanted({ ...given, settings }))).toBeCloseTo((100 * 21) / 31, 9)
+    expect(total(expected({ ...given, settings }))).toBeCloseTo((100 * 21) / 31, 9)
   })
 
   it('of the account are charged to subscriber 0', () => {
     const account = { services: [{ name: 'S', from: date('2020-03-11') }] }
-    const lines = wanted({ key: '202004', services: [offer('S', 31)], account })
+    const lines = expected({ key: '202004', services: [offer('S', 31)], account })
     expect(lines).toHaveLength(1)
     expect(lines[0]).toMatchObject({ sid: 0, plan: '', name: 'S' })
     expect(total(lines)).toBe(21)
@@ -109,8 +109,8 @@ describe('services', () => {
       services: [service],
       subscribers: held([{ name: 'S', from: date('2020-02-11') }]),
     }
-    expect(total(wanted({ ...given, key: '202004' }))).toBeCloseTo(10, 9)
-    expect(total(wanted({ ...given, key: '202005' }))).toBe(0)
+    expect(total(expected({ ...given, key: '202004' }))).toBeCloseTo(10, 9)
+    expect(total(expected({ ...given, key: '202005' }))).toBe(0)
   })
 
   it('with different ids are charged separately, those with one id once per day', () => {
@@ -139,17 +139,17 @@ describe('a price that changes within the cycle', () => {
 
   it('is the one at the end of the charged period', () => {
     const subscribers = subscribed('PLAN', '2020-01-01')
-    const lines = wanted({ key: '202004', plans: revisions(), subscribers })
+    const lines = expected({ key: '202004', plans: revisions(), subscribers })
     expect(shown(lines)).toEqual([['PLAN', 62, '2020-03-01 2020-04-01 1']])
     const ended = subscribed('PLAN', '2020-01-01', '2020-03-09')
-    expect(shown(wanted({ key: '202004', plans: revisions(), subscribers: ended }))).toEqual([
+    expect(shown(expected({ key: '202004', plans: revisions(), subscribers: ended }))).toEqual([
       ['PLAN', 8, '2020-03-01 2020-03-09 8/31'],
     ])
   })
 
   it('splits the period with `by_day`', () => {
     const subscribers = subscribed('PLAN', '2020-01-01')
-    const lines = wanted({ key: '202004', plans: revisions('by_day'), subscribers })
+    const lines = expected({ key: '202004', plans: revisions('by_day'), subscribers })
     expect(shown(lines)).toEqual([
       ['PLAN', 10, '2020-03-01 2020-03-11 10/31'],
       ['PLAN', 42, '2020-03-11 2020-04-01 21/31'],
@@ -167,7 +167,7 @@ describe('overrides', () => {
   const of = (overrides: readonly object[], account: readonly object[] = []) => {
     const entry = { name: 'S', from: date('2020-01-01') }
     const services = [1, 2].map((service_id) => ({ ...entry, service_id }))
-    return wanted({
+    return expected({
       key: '202004',
       plans: [offer('PLAN', 100, { group: 'A' })],
       services: [offer('S', 10)],
@@ -209,7 +209,7 @@ describe('overrides', () => {
 
 describe('an account cannot be computed if', () => {
   const failing = (given: Partial<Given>) => () =>
-    wanted({
+    expected({
       key: '202004',
       plans: [PLAN],
       subscribers: subscribed('PLAN', '2020-01-01'),

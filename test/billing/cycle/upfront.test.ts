@@ -3,16 +3,16 @@ import { moneyFormat } from '../../../src/billing/currency.ts'
 import type { StoredRevision } from '../../../src/billing/cycle/input.ts'
 import type { ChargeLine } from '../../../src/billing/cycle/lines.ts'
 import { correctedCharges, differences } from '../../../src/billing/cycle/reconcile.ts'
-import { writtenFor } from '../../../src/billing/cycle/written.ts'
+import { priorLinesFor } from '../../../src/billing/cycle/written.ts'
 import {
   accountCycle,
   date,
+  expected,
   type Given,
   offer,
   subscribed,
   subscriber,
   total,
-  wanted,
 } from '../../support/billing/account-cycle.ts'
 
 const PLAN = offer('PLAN', 100, { upfront: true })
@@ -37,8 +37,8 @@ function stored(lines: readonly ChargeLine[]) {
 
 /** Charges of a run: corrections of the cycle, and what it charges ahead. */
 function run(given: Given) {
-  const { cycle, written } = accountCycle(given)
-  const due = wanted(given, 'due')
+  const { cycle, prior: written } = accountCycle(given)
+  const due = expected(given, 'due')
   const corrections = {
     aid: 1,
     cycle,
@@ -47,8 +47,8 @@ function run(given: Given) {
     money: moneyFormat(826),
   }
   return {
-    corrections: correctedCharges(due, writtenFor(written, cycle).charges, corrections),
-    ahead: wanted(given, 'ahead'),
+    corrections: correctedCharges(due, priorLinesFor(written, cycle).charges, corrections),
+    ahead: expected(given, 'ahead'),
   }
 }
 
@@ -66,7 +66,7 @@ const revisions = (...all: StoredRevision[]) => all
 /** A run for January, after one that has charged the plan ahead for December. */
 function inJanuary(plans: StoredRevision[], subscribers: StoredRevision[]) {
   const before = { key: '202512', plans: [PLAN], subscribers: subscribed('PLAN', '2025-01-01') }
-  return run({ key: '202601', plans, subscribers, written: stored(run(before).ahead) })
+  return run({ key: '202601', plans, subscribers, prior: stored(run(before).ahead) })
 }
 
 describe('a plan paid ahead', () => {
@@ -138,7 +138,7 @@ describe('a plan paid ahead', () => {
       key: '202608',
       plans: [PLAN],
       subscribers: periods('2026-07-05', '2026-07-12'),
-      written: stored(ahead),
+      prior: stored(ahead),
     })
     expect(show(after.corrections)).toEqual([
       ['PLAN', 'refund', -16.129032, '2026-07-05 2026-07-10'],
@@ -156,7 +156,7 @@ describe('a plan paid ahead', () => {
         subscriber('NEW', { from: '2025-10-29 17:39:00' }),
       ),
     }
-    expect(total(wanted(given))).toBeCloseTo(31.436935484, 9)
+    expect(total(expected(given))).toBeCloseTo(31.436935484, 9)
     expect(total(run(given).corrections)).toBeCloseTo(3.252096774, 9)
     expect(total(run(given).ahead)).toBe(33.605)
   })
@@ -224,7 +224,7 @@ describe('lines of the previous run', () => {
       billrun: '202512',
       cycle: 0,
     }
-    expect(writtenFor([line], cycle).charges).toMatchObject([
+    expect(priorLinesFor([line], cycle).charges).toMatchObject([
       { key: '2/flat/PLAN/', tier: 0, span: { startMs: cycle.startMs, endMs: cycle.endMs } },
     ])
   })
@@ -244,18 +244,20 @@ describe('lines of the previous run', () => {
       charge_op: 'charge',
       ...more,
     }
-    expect(writtenFor([line], cycle)).toMatchObject({ charges: [], adjustments: [] })
+    expect(priorLinesFor([line], cycle)).toMatchObject({ charges: [], adjustments: [] })
   })
 
   it('without an amount are refused', () => {
     const line = { type: 'flat', sid: 2, name: 'PLAN', is_upfront: true, charge_op: 'charge' }
-    expect(() => writtenFor([line], cycle)).toThrow('line 0 of the previous run: aprice is missing')
+    expect(() => priorLinesFor([line], cycle)).toThrow(
+      'line 0 of the previous run: aprice is missing',
+    )
   })
 })
 
 describe('the difference of lines', () => {
   it('to themselves is empty', () => {
-    const lines = wanted(
+    const lines = expected(
       { key: '202601', plans: [PLAN], subscribers: subscribed('PLAN', '2025-12-10') },
       'due',
     )

@@ -142,7 +142,7 @@ describe('files of documents', () => {
     await expect(both.documentOf(CONFIRMED, 'ubl')).rejects.toThrow(EInvoiceError)
   })
 
-  it('are not needed', async () => {
+  it('are not needed for JSON', async () => {
     const file = await documents(SOURCE, '').documentOf(CONFIRMED, 'json')
     expect((await bytesOf(file)).length).toBeGreaterThan(100)
   })

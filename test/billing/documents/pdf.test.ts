@@ -207,7 +207,7 @@ describe('lines of a text', () => {
     expect(wrap(text, width)).toEqual(lines)
   })
 
-  it('are limited', () => {
+  it('are limited in number: the last one is shortened', () => {
     expect(wrap('aa bb cc dd', 2, 2)).toEqual(['aa', 'b…'])
     expect(wrap('aa bb', 2, 2)).toEqual(['aa', 'bb'])
   })

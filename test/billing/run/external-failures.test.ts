@@ -27,9 +27,9 @@ function answersStatus(response: ServerResponse, status: number): true {
 describe('a page that breaks the rules pauses the run', () => {
   const full = () => range(1, 6).map((aid) => account(aid))
   const onPage =
-    (wanted: number, rows: readonly Fields[]): Disturb =>
+    (expected: number, rows: readonly Fields[]): Disturb =>
     ({ body }, response) => {
-      if (body['page'] !== wanted) return false
+      if (body['page'] !== expected) return false
       sendJson(response, { status: 1, data: rows, options: [] })
       return true
     }

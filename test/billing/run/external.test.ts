@@ -209,7 +209,7 @@ describe('billable accounts', () => {
     expect(pagesAsked()).toEqual([0, 1, 2])
   })
 
-  it('are none', async () => {
+  it('are none: the run finishes without invoices', async () => {
     await external.configure()
     expect(await external.run()).toMatchObject({ state: 'finished', total: 0 })
     expect(pagesAsked().length).toBeGreaterThan(0)
@@ -340,8 +340,14 @@ describe('without a run', () => {
       return found && { ...found, lines: [] }
     }
     const deps = { ...external.deps(), compute }
-    const wanted = { aid: 2, cycle: cut, ignoresLines: false, account: null, subscribers: null }
-    const expected = await expectedInvoice(deps, computeSmall, { ...wanted, nowMs: RUN_MS })
+    const expectation = {
+      aid: 2,
+      cycle: cut,
+      ignoresLines: false,
+      account: null,
+      subscribers: null,
+    }
+    const expected = await expectedInvoice(deps, computeSmall, { ...expectation, nowMs: RUN_MS })
     expect(expected?.invoice.attributes.fullname).toBe('Dana Levi 2')
     const request = { cycle: cut, assumed: null, back: 0, comparedKey: KEY, nowMs: RUN_MS }
     const previewed: unknown[] = []

@@ -274,7 +274,7 @@ async function startDrippingServer(): Promise<{ readonly url: string; close(): P
 }
 
 describe('a mail server that answers byte by byte', () => {
-  it('is given up', async () => {
+  it('is given up after the time limit', async () => {
     const server = await startDrippingServer()
     await cycle.addAccounts(1)
     await cycle.run()

@@ -91,7 +91,7 @@ describe('a run', () => {
       compute: (input) => {
         if (input.aid === 2) {
           const stamps = (lines: readonly { stamp?: unknown }[]) => lines.map(({ stamp }) => stamp)
-          seen.push(stamps(input.lines), stamps(input.written), stamps(input.laterInstallments))
+          seen.push(stamps(input.lines), stamps(input.prior), stamps(input.laterInstallments))
           seen.push(input.hasPreviousRun, input.account.length, input.subscribers.length)
         }
         return computeSmall(input)

@@ -13,7 +13,13 @@ const CONTEXT = { request: { kind: 'update', refund: false }, sessionKey: KEY } 
 const OLD = { cycle: '202611' }
 
 function segment(number: number, used: number, more: Partial<Segment> = {}): Segment {
-  const amounts = { used, grouped: 0, covered: 0, charged: used * 10, hasGroups: false }
+  const amounts = {
+    used,
+    includedUnits: 0,
+    includedMoneyUnits: 0,
+    charged: used * 10,
+    hasGroups: false,
+  }
   return { number, plan: 'P', cycle: '202612', ...amounts, ...more } as Segment
 }
 
@@ -26,7 +32,13 @@ function session(services: (Segment | null)[], more: Partial<Session> = {}): Ses
 
 function line(number: number, used: number, more: Partial<Line> = {}): Line {
   const stamp = `${serviceTagOf(KEY, session([]), 0)}-${number}`
-  const amounts = { used, grouped: 0, covered: 0, charged: used * 10, hasGroups: false }
+  const amounts = {
+    used,
+    includedUnits: 0,
+    includedMoneyUnits: 0,
+    charged: used * 10,
+    hasGroups: false,
+  }
   return { stamp, usaget: 'data', plan: 'P', ...OLD, state: 'ended', ...amounts, ...more } as Line
 }
 
@@ -35,8 +47,8 @@ const amounts = (uses: readonly Use[]) =>
 
 describe('the usage of a request', () => {
   it('is the growth of the segments that continue', () => {
-    const before = session([segment(1, 5), segment(1, 7, { grouped: 7, hasGroups: true })])
-    const after = session([segment(1, 5), segment(1, 10, { grouped: 8, hasGroups: true })])
+    const before = session([segment(1, 5), segment(1, 7, { includedUnits: 7, hasGroups: true })])
+    const after = session([segment(1, 5), segment(1, 10, { includedUnits: 8, hasGroups: true })])
     const uses = usesOf(before, { session: after, lines: [] }, CONTEXT)
     expect(uses).toMatchObject([{ units: 3, micros: 30, overGroup: 2, outGroup: 0 }])
   })

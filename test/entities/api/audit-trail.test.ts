@@ -303,7 +303,7 @@ describe('records of balances', () => {
 })
 
 describe('bills and lines', () => {
-  it('are recorded, too', async () => {
+  it('are recorded when they are changed', async () => {
     const { bills, lines } = world.stores().catalog
     const urt = new Date('2026-06-01T00:00:00Z')
     const [bill, line] = [new ObjectId(), new ObjectId()]

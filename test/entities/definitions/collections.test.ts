@@ -132,8 +132,8 @@ describe('known defects of existing clients are avoided:', () => {
     for (const name of ['prepaidincludes', 'prepaidgroups']) {
       const changed = update(name, 'permanentchange')
       const key = name === 'prepaidincludes' ? ['name', 'external_id'] : ['name']
-      const wanted = update(name, 'update').filter((field) => !key.includes(field))
-      expect(changed).toEqual(['from', ...wanted])
+      const expected = update(name, 'update').filter((field) => !key.includes(field))
+      expect(changed).toEqual(['from', ...expected])
     }
   })
 

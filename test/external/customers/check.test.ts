@@ -87,10 +87,10 @@ describe('details', () => {
     params: [{ key, operator: 'equal', value }],
     limit: 1,
   })
-  const answer = (path: string, wanted: CustomerQuery) =>
-    answerOf(path, { query: [wanted] }, customers()) as Fields[]
-  const problems = (rows: unknown, wanted = asked('sid', 171)) =>
-    checkDetails('subscriber', rows, [wanted], context).map(
+  const answer = (path: string, expected: CustomerQuery) =>
+    answerOf(path, { query: [expected] }, customers()) as Fields[]
+  const problems = (rows: unknown, expected = asked('sid', 171)) =>
+    checkDetails('subscriber', rows, [expected], context).map(
       ({ field, problem }) => `${field} ${problem}`,
     )
 
@@ -118,12 +118,12 @@ describe('details', () => {
   })
 
   it('have the fields of a card', () => {
-    const wanted = asked('aid', 17)
-    const rows = answer('/accounts', wanted).map((row) => ({
+    const expected = asked('aid', 17)
+    const rows = answer('/accounts', expected).map((row) => ({
       ...row,
       payment_gateway: { active: { name: 'sandbox', card_expiration: 'soon' } },
     }))
-    expect(checkDetails('account', rows, [wanted], context)).toMatchObject([
+    expect(checkDetails('account', rows, [expected], context)).toMatchObject([
       { field: '0.payment_gateway.active.card_token', problem: 'is missing' },
       { field: '0.payment_gateway.active.card_expiration' },
       { level: 'warning', field: '0.payment_gateway.active.generate_token_time' },

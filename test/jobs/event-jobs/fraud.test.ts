@@ -337,7 +337,7 @@ describe('compared with a model', () => {
       overlap: fc.boolean(),
     })
     await fc.assert(
-      fc.asyncProperty(fc.array(anyLine, { maxLength: 40 }), options, async (all, wanted) => {
+      fc.asyncProperty(fc.array(anyLine, { maxLength: 40 }), options, async (all, expected) => {
         await catalog.lines.deleteMany({})
         await catalog.events.deleteMany({})
         await catalog.jobs.deleteMany({})
@@ -345,17 +345,17 @@ describe('compared with a model', () => {
         await beginFraudRules({ catalog, clock })
         await rules({
           ...{ event_code: 'MODEL', ...QUARTER },
-          date_range: { type: 'minutely', value: wanted.range },
-          lines_overlap: wanted.overlap,
+          date_range: { type: 'minutely', value: expected.range },
+          lines_overlap: expected.overlap,
           conditions: [[{ field: 'usaget', op: 'in', value: 'call' }]],
-          threshold_conditions: [[{ field: 'aprice', op: 'gte', value: wanted.limit / 100 }]],
+          threshold_conditions: [[{ field: 'aprice', op: 'gte', value: expected.limit / 100 }]],
         })
         const documents = all.map(({ sid, minute, cents, usaget }) =>
           line(sid, minute, { usaget, aprice: cents / 100 }),
         )
         if (documents.length > 0) await insert(...documents)
         await runAt(1, 16, 40, 90, 121)
-        expect(await reported()).toEqual(model(all, wanted))
+        expect(await reported()).toEqual(model(all, expected))
       }),
       { numRuns: 40 },
     )

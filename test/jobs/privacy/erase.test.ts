@@ -331,8 +331,8 @@ it('erasing resumes after the death of a process at any operation', async () => 
     return { ...parts, api, catalog: stores, log: silent, handlers: { erase: eraseHandler(api) } }
   }
   const actor = { by: 'cli', id: '', name: 'tester', address: '' } as const
-  const wanted = { subject: { collection: 'accounts', key: aid }, force: false, actor } as const
-  const { _id } = await requestErasure(runnerOn(catalog).api.stores, wanted)
+  const expected = { subject: { collection: 'accounts', key: aid }, force: false, actor } as const
+  const { _id } = await requestErasure(runnerOn(catalog).api.stores, expected)
   let deaths = 0
   for (let operations = 0; operations < 400; operations += 5) {
     const job = await readJob({ catalog }, _id)

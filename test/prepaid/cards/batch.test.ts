@@ -50,8 +50,8 @@ const order = (file: string, more: Partial<BatchOrder> = {}): BatchOrder => ({
   isContinued: false,
   ...more,
 })
-const create = (wanted: BatchOrder, secrets: CardSecrets = cardSecretsOf(catalog, config)) =>
-  createBatch({ catalog, actor, nowMs: NOW_MS, secrets, timeZone: 'Europe/Berlin' }, wanted)
+const create = (expected: BatchOrder, secrets: CardSecrets = cardSecretsOf(catalog, config)) =>
+  createBatch({ catalog, actor, nowMs: NOW_MS, secrets, timeZone: 'Europe/Berlin' }, expected)
 
 /** Digests that call `act` before those of a part are returned. */
 function whenPart(part: number, act: () => unknown): CardSecrets {
@@ -99,10 +99,10 @@ interface Row {
 
 describe('a batch', () => {
   it('has its secrets in a file of its owner only, and digests of them in MongoDB', async () => {
-    const wanted = order('whole.csv')
-    await create(wanted)
-    expect((await stat(wanted.file)).mode & 0o777).toBe(0o600)
-    const text = await readFile(wanted.file, 'utf8')
+    const expected = order('whole.csv')
+    await create(expected)
+    expect((await stat(expected.file)).mode & 0o777).toBe(0o600)
+    const text = await readFile(expected.file, 'utf8')
     const rows = parse(text, { columns: true }) as Row[]
     expect(rows).toHaveLength(2_500)
     expect(rows.every(({ secret }) => /^\d{12}$/.test(secret))).toBe(true)
@@ -138,22 +138,22 @@ describe('a batch', () => {
   })
 
   it('that is refused leaves neither cards nor a file', async () => {
-    const wanted = order('refused.csv')
+    const expected = order('refused.csv')
     const failing = whenPart(3, () => insertCard(2_001))
-    await expect(create(wanted, failing)).rejects.toThrow('card 3/2001 exists already')
+    await expect(create(expected, failing)).rejects.toThrow('card 3/2001 exists already')
     expect(await serials()).toEqual([2_001])
-    for (const file of [wanted.file, `${wanted.file}.part`]) {
+    for (const file of [expected.file, `${expected.file}.part`]) {
       await expect(stat(file)).rejects.toThrow('ENOENT')
     }
     await catalog.cards.deleteMany({})
-    await create(wanted)
+    await create(expected)
   })
 
   it('that draws again has only the last secrets in its file', async () => {
-    const wanted = order('drawn.csv', { count: 1_001 })
+    const expected = order('drawn.csv', { count: 1_001 })
     const real = cardSecretsOf(catalog, config)
     let draws = 0
-    await create(wanted, {
+    await create(expected, {
       ...real,
       async digests(secrets) {
         draws += 1
@@ -162,14 +162,14 @@ describe('a batch', () => {
         return stored === undefined ? digests : [stored.secret_hmac]
       },
     })
-    await expectWhole(wanted)
+    await expectWhole(expected)
   })
 
   it('does not replace a file, or cards', async () => {
-    const wanted = order('exists.csv', { count: 2 })
-    await writeFile(wanted.file, 'others')
-    await expect(create(wanted)).rejects.toThrow('exists.csv exists already')
-    expect(await readFile(wanted.file, 'utf8')).toBe('others')
+    const expected = order('exists.csv', { count: 2 })
+    await writeFile(expected.file, 'others')
+    await expect(create(expected)).rejects.toThrow('exists.csv exists already')
+    expect(await readFile(expected.file, 'utf8')).toBe('others')
     await create(order('numbers.csv', { count: 2 }))
     const again = create(order('again.csv', { count: 2, firstSerial: 2 }))
     await expect(again).rejects.toThrow('card 3/2 exists already')
@@ -199,34 +199,34 @@ describe('a batch', () => {
   })
 
   it('needs a charging plan', async () => {
-    const wanted = order('plan.csv', { charging_plan_name: 'NONE' })
-    await expect(create(wanted)).rejects.toThrow('there is no charging plan NONE now')
+    const expected = order('plan.csv', { charging_plan_name: 'NONE' })
+    await expect(create(expected)).rejects.toThrow('there is no charging plan NONE now')
   })
 })
 
 describe('a batch that was interrupted', () => {
   /** Two of three parts are stored and written. */
   async function interrupted(file: string): Promise<{ wanted: BatchOrder; text: string }> {
-    const wanted = order(file)
+    const expected = order(file)
     const failing = whenPart(3, () => {
       throw new Error('lost')
     })
-    await expect(create(wanted, failing)).rejects.toThrow('lost')
+    await expect(create(expected, failing)).rejects.toThrow('lost')
     expect(await catalog.cards.countDocuments()).toBe(2_000)
-    await expect(stat(wanted.file)).rejects.toThrow('ENOENT')
-    return { wanted, text: await readFile(`${wanted.file}.part`, 'utf8') }
+    await expect(stat(expected.file)).rejects.toThrow('ENOENT')
+    return { wanted: expected, text: await readFile(`${expected.file}.part`, 'utf8') }
   }
-  const resume = (wanted: BatchOrder) => create({ ...wanted, isContinued: true })
+  const resume = (expected: BatchOrder) => create({ ...expected, isContinued: true })
 
   it('is continued: what is stored keeps its secrets', async () => {
-    const { wanted, text } = await interrupted('continued.csv')
-    await expect(create(wanted)).rejects.toThrow('continued.csv.part exists already')
-    const part = `${wanted.file}.part`
+    const { wanted: expected, text } = await interrupted('continued.csv')
+    await expect(create(expected)).rejects.toThrow('continued.csv.part exists already')
+    const part = `${expected.file}.part`
     // Also with rows whose cards were not stored, and a row of which a part was written.
     await writeFile(part, `${text}3,2001,123456789012,TOPUP20,"ACME, ""Ltd""",${END}\n3,2002,98`)
-    await resume(wanted)
-    expect((await readFile(wanted.file, 'utf8')).startsWith(text)).toBe(true)
-    await expectWhole(wanted)
+    await resume(expected)
+    expect((await readFile(expected.file, 'utf8')).startsWith(text)).toBe(true)
+    await expectWhole(expected)
     await expect(stat(part)).rejects.toThrow('ENOENT')
   })
 
@@ -234,23 +234,23 @@ describe('a batch that was interrupted', () => {
     ['nothing', ''],
     ['a part of the header', 'batch_num'],
   ])('is continued with %s written', async (_name, text) => {
-    const wanted = order('begun.csv', { count: 3 })
-    await writeFile(`${wanted.file}.part`, text)
-    await resume(wanted)
-    await expectWhole(wanted)
-    await rm(wanted.file)
+    const expected = order('begun.csv', { count: 3 })
+    await writeFile(`${expected.file}.part`, text)
+    await resume(expected)
+    await expectWhole(expected)
+    await rm(expected.file)
   })
 
   it('is continued when all cards are stored', async () => {
-    const wanted = order('named.csv', { count: 3 })
-    await create(wanted)
-    await rename(wanted.file, `${wanted.file}.part`)
-    await resume(wanted)
-    await expectWhole(wanted)
+    const expected = order('named.csv', { count: 3 })
+    await create(expected)
+    await rename(expected.file, `${expected.file}.part`)
+    await resume(expected)
+    await expectWhole(expected)
   })
 
   it('is not continued as another one, and stays as it is', async () => {
-    const { wanted, text } = await interrupted('other.csv')
+    const { wanted: expected, text } = await interrupted('other.csv')
     const others = [
       { batch_number: 4 },
       { count: 1_999 },
@@ -260,24 +260,24 @@ describe('a batch that was interrupted', () => {
       { to: new Date(0) },
     ]
     for (const other of others) {
-      const resumed = resume({ ...wanted, ...other })
+      const resumed = resume({ ...expected, ...other })
       await expect(resumed).rejects.toThrow('other.csv.part is not the file of these cards')
     }
     const without = resume(order('nowhere.csv'))
     await expect(without).rejects.toThrow(/there is no .*nowhere.csv.part to continue/)
     await catalog.cards.deleteOne({ serial_number: 1_500 })
-    await expect(resume(wanted)).rejects.toThrow('card 3/1501 exists already')
-    expect(await readFile(`${wanted.file}.part`, 'utf8')).toBe(text)
+    await expect(resume(expected)).rejects.toThrow('card 3/1501 exists already')
+    expect(await readFile(`${expected.file}.part`, 'utf8')).toBe(text)
     expect(await catalog.cards.countDocuments()).toBe(1_999)
   })
 
   it('does not get a file that lacks the secrets of cards', async () => {
-    const { wanted } = await interrupted('changed.csv')
-    const part = `${wanted.file}.part`
+    const { wanted: expected } = await interrupted('changed.csv')
+    const part = `${expected.file}.part`
     const changing = whenPart(3, () => writeFile(part, ''))
-    const resumed = create({ ...wanted, isContinued: true }, changing)
+    const resumed = create({ ...expected, isContinued: true }, changing)
     await expect(resumed).rejects.toThrow('changed.csv.part was changed by another process')
-    await expect(stat(wanted.file)).rejects.toThrow('ENOENT')
+    await expect(stat(expected.file)).rejects.toThrow('ENOENT')
   })
 })
 

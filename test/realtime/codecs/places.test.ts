@@ -17,11 +17,11 @@ const QUOTED: ParserSettings = { ...KEY_VALUE, pairSeparator: ';', quoting: 'quo
 /** The message has `»` before the byte that is to be marked. */
 function expectMark(settings: ParserSettings, marked: string, field?: string): void {
   const body = Buffer.from(marked.replace('»', ''))
-  const wanted = marked.includes('»') ? Buffer.byteLength(marked.split('»')[0] ?? '') : null
+  const expected = marked.includes('»') ? Buffer.byteLength(marked.split('»')[0] ?? '') : null
   const parsed = parserOf(settings).parse(body)
   expect(parsed.ok).toBe(field !== undefined)
   const error = parsed.ok ? { field: field ?? '' } : parsed.error
-  expect(offsetOf(body, settings, error)).toBe(wanted)
+  expect(offsetOf(body, settings, error)).toBe(expected)
 }
 
 describe('the first wrong byte of a message', () => {

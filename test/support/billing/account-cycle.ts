@@ -10,7 +10,7 @@ import type {
   StoredRevision,
 } from '../../../src/billing/cycle/input.ts'
 import type { ChargeLine } from '../../../src/billing/cycle/lines.ts'
-import { wantedCharges } from '../../../src/billing/cycle/target.ts'
+import { dueCharges } from '../../../src/billing/cycle/target.ts'
 import { holdersOf } from '../../../src/billing/cycle/timeline.ts'
 import { FOREVER_MS, parseInstant } from '../../../src/domain/time.ts'
 import type { TaxContext } from '../../../src/rating/price.ts'
@@ -112,7 +112,7 @@ export interface Given {
   /** In other accounts. */
   readonly elsewhere?: readonly StoredRevision[]
   readonly account?: Fields
-  readonly written?: readonly Fields[]
+  readonly prior?: readonly Fields[]
   readonly taxation?: TaxContext
   readonly settings?: Partial<CycleSettings>
   readonly calendar?: BillingCalendar
@@ -120,7 +120,7 @@ export interface Given {
 }
 
 export function accountCycle(given: Given): AccountCycle {
-  const { key, calendar = CALENDAR, written = [] } = given
+  const { key, calendar = CALENDAR, prior: written = [] } = given
   const stored = { type: 'account', aid: AID, from: date('2010-01-01'), to: FOREVER }
   const account: StoredRevision[] = [{ ...stored, ...given.account }]
   const subscribers = given.subscribers ?? []
@@ -139,9 +139,9 @@ export function accountCycle(given: Given): AccountCycle {
       charges: byName(given.charges, 'key'),
       taxation: given.taxation ?? VAT,
     },
-    written,
+    prior: written,
     ...elsewhereOf(given),
-    periods: { account, subscribers, ...elsewhereOf(given), written, runs: [] },
+    periods: { account, subscribers, ...elsewhereOf(given), prior: written, runs: [] },
     hasPreviousRun: written.length > 0,
     lines: [],
     laterInstallments: [],
@@ -166,12 +166,12 @@ function byName(all: readonly StoredRevision[] = [], field: string) {
 }
 
 /** The wanted charges of the cycle, or (`ahead`) of the next one. */
-export function wanted(given: Given, timing: Timing = 'arrears'): ChargeLine[] {
+export function expected(given: Given, timing: Timing = 'arrears'): ChargeLine[] {
   const { aid, calendar, catalogue, settings, account, subscribers, cycle, next } =
     accountCycle(given)
   const holders = holdersOf({ account, subscribers }, calendar.zone)
   const target = { aid, calendar, catalogue, settings }
-  return wantedCharges(target, holders, timing === 'ahead' ? next : cycle, timing)
+  return dueCharges(target, holders, timing === 'ahead' ? next : cycle, timing)
 }
 
 /** The charges of a run, with the longer periods and what it charges ahead. */

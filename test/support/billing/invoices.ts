@@ -97,7 +97,7 @@ export function inlineThreads(
   deps: ExpectedDeps & MakerDeps,
   compute: ComputeAccount = computeAccount,
 ): DocumentThreads {
-  const expect: MakerDeps['expect'] = (wanted) => expectedSource(deps, compute, wanted)
+  const expect: MakerDeps['expect'] = (expected) => expectedSource(deps, compute, expected)
   return { make: documentMaker({ ...deps, expect }), close: async () => undefined }
 }
 

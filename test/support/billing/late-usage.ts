@@ -48,7 +48,7 @@ export function usageOf(
     cycle,
     version,
     used: charged * 10,
-    priced: charged * 10,
+    chargedUnits: charged * 10,
     charged: Math.round(charged * 1_000_000),
     taxes: [VAT],
     firstMs,

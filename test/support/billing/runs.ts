@@ -24,8 +24,8 @@ export function runs(first: string, last: string, given: Omit<Given, 'key'>, kno
     const input = {
       ...base,
       subscribers: all.filter(({ from, to }) => +from < next.endMs && +to > cycle.startMs),
-      written: fieldsOf(lines.filter(({ billrun }) => billrun === keyAfter(key, -1))),
-      periods: { account, subscribers: all, written: fieldsOf(lines), runs: [...done] },
+      prior: fieldsOf(lines.filter(({ billrun }) => billrun === keyAfter(key, -1))),
+      periods: { account, subscribers: all, prior: fieldsOf(lines), runs: [...done] },
       hasPreviousRun: key !== first,
     }
     lines.push(...(computeAccount(input)?.lines ?? []))

@@ -27,12 +27,12 @@ export interface ModelSegment {
   tariff: ModelTariff
   access: boolean
   used: bigint
-  priced: bigint
+  chargedUnits: bigint
   charged: bigint
   debt: bigint
   accountDebt: bigint
-  lapsedUnits: bigint
-  lapsedMicros: bigint
+  forfeitedUnits: bigint
+  forfeitedMicros: bigint
   late: boolean
   paid: Map<ModelBucket, bigint>
 }
@@ -164,7 +164,7 @@ export class ModelAccount {
     for (const { bucket, micros } of money) release(bucket, micros)
     const within = units.slice(0, step.used)
     for (const payer of within) {
-      if (payer === 'money') segment.priced += 1n
+      if (payer === 'money') segment.chargedUnits += 1n
       else spend(segment, payer, 1n)
     }
     let cost = this.#chargeUpTo(segment)
@@ -172,10 +172,10 @@ export class ModelAccount {
       const part = least(cost, micros)
       cost -= part
       spend(segment, bucket, part)
-      if (bucket.to <= step.at) segment.lapsedMicros += micros - part
+      if (bucket.to <= step.at) segment.forfeitedMicros += micros - part
     }
     for (const payer of units.slice(step.used)) {
-      if (payer !== 'money' && payer.to <= step.at) segment.lapsedUnits += 1n
+      if (payer !== 'money' && payer.to <= step.at) segment.forfeitedUnits += 1n
     }
     this.#overUse(service, segment, step, step.used - within.length)
     segment.used += BigInt(step.used)
@@ -187,7 +187,7 @@ export class ModelAccount {
     const payers = this.#payers(segment, order, units)
     for (const payer of payers) if (payer !== 'money') spend(segment, payer, 1n)
     const bought = payers.filter((payer) => payer === 'money').length
-    segment.priced += BigInt(bought + units - payers.length)
+    segment.chargedUnits += BigInt(bought + units - payers.length)
     let cost = this.#chargeUpTo(segment)
     const moneyBuckets = order.filter(({ kind }) => kind !== 'units')
     for (const moneyBucket of moneyBuckets) {
@@ -230,8 +230,9 @@ export class ModelAccount {
       hold(payer, 1n)
       held.add(payer)
     }
-    const priced = segment.priced + BigInt(payers.filter((payer) => payer === 'money').length)
-    const charged = priceOf(segment.tariff, priced, segment.access)
+    const chargedUnits =
+      segment.chargedUnits + BigInt(payers.filter((payer) => payer === 'money').length)
+    const charged = priceOf(segment.tariff, chargedUnits, segment.access)
     let cost = charged - segment.charged
     for (const moneyBucket of order.filter(({ kind }) => kind !== 'units')) {
       const micros = least(cost, most(0n, moneyBucket.free + moneyBucket.limit))
@@ -245,7 +246,7 @@ export class ModelAccount {
     service.units = payers
     into.granted = payers.length
     into.endsAt = Math.min(...[...held].map(({ to }) => to))
-    const further = this.#payers({ ...segment, priced, charged }, order, 1)
+    const further = this.#payers({ ...segment, chargedUnits, charged }, order, 1)
     into.finalUnit = payers.length < step.asked || further.length === 0
   }
 
@@ -253,20 +254,20 @@ export class ModelAccount {
   #payers(segment: ModelSegment, order: readonly ModelBucket[], units: number): Payer[] {
     const payers: Payer[] = []
     const taken = new Map<ModelBucket, bigint>()
-    let priced = segment.priced
+    let chargedUnits = segment.chargedUnits
     while (payers.length < units) {
-      const cost = priceOf(segment.tariff, priced + 1n, segment.access) - segment.charged
+      const cost = priceOf(segment.tariff, chargedUnits + 1n, segment.access) - segment.charged
       const payer = isFree(segment.tariff) ? 'money' : firstThatCanPay(order, taken, cost)
       if (payer === null) break
       payers.push(payer)
-      if (payer === 'money') priced += 1n
+      if (payer === 'money') chargedUnits += 1n
       else taken.set(payer, (taken.get(payer) ?? 0n) + 1n)
     }
     return payers
   }
 
   #chargeUpTo(segment: ModelSegment): bigint {
-    const charged = priceOf(segment.tariff, segment.priced, segment.access)
+    const charged = priceOf(segment.tariff, segment.chargedUnits, segment.access)
     const cost = charged - segment.charged
     segment.charged = charged
     return cost
@@ -304,12 +305,12 @@ function begin(service: ModelService, step: ModelStep): void {
     tariff: step.tariff,
     access: !service.accessCharged,
     used: 0n,
-    priced: 0n,
+    chargedUnits: 0n,
     charged: 0n,
     debt: 0n,
     accountDebt: 0n,
-    lapsedUnits: 0n,
-    lapsedMicros: 0n,
+    forfeitedUnits: 0n,
+    forfeitedMicros: 0n,
     late: false,
     paid: new Map(),
   }
@@ -328,7 +329,7 @@ function finish(service: ModelService, state: string, answer: ModelAnswer): void
   const segment = service.segment!
   service.segment = null
   service.segmentsEnded += 1
-  if (segment.access && segment.priced > 0n) service.accessCharged = true
+  if (segment.access && segment.chargedUnits > 0n) service.accessCharged = true
   conclude(segment, state, answer, state === 'closed' && service.wasUsed !== true)
 }
 
@@ -338,7 +339,7 @@ function conclude(
   answer: ModelAnswer,
   isOfUnused = false,
 ): void {
-  const isNothing = segment.used + segment.lapsedUnits + segment.lapsedMicros === 0n
+  const isNothing = segment.used + segment.forfeitedUnits + segment.forfeitedMicros === 0n
   if (isNothing && !isOfUnused) return
   const written = answer.lines.find(({ number }) => number === segment.number)
   if (written === undefined) grow(segment, state, answer)

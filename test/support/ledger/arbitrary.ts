@@ -107,7 +107,7 @@ const carried: fc.Arbitrary<Carried | null> = fc.option(
 )
 
 /** Fields common to a segment and its line. */
-const priced = {
+const chargedUnits = {
   rateKey: text,
   plan: text,
   cycle: text,
@@ -129,15 +129,15 @@ const priced = {
   hasGroups: fc.boolean(),
   access: fc.boolean(),
   used: amount,
-  priced: amount,
+  chargedUnits: amount,
   charged: amount,
   debt: amount,
-  grouped: rarely(0, amount),
-  covered: rarely(0, amount),
-  coveredMicros: rarely(0, amount),
+  includedUnits: rarely(0, amount),
+  includedMoneyUnits: rarely(0, amount),
+  includedMicros: rarely(0, amount),
   accountDebt: rarely(0, amount),
-  lapsedUnits: amount,
-  lapsedMicros: amount,
+  forfeitedUnits: amount,
+  forfeitedMicros: amount,
   firstMs: instant,
   lastMs: instant,
   payments: fc.array(payment, { maxLength: 3 }),
@@ -146,7 +146,7 @@ const priced = {
 }
 
 export const segment: fc.Arbitrary<Segment> = fc.record({
-  ...priced,
+  ...chargedUnits,
   key: text,
   number: amount,
   endMs: instant,
@@ -257,7 +257,7 @@ export const session: fc.Arbitrary<Session> = fc.record({
 })
 
 export const line: fc.Arbitrary<Line> = fc.record({
-  ...priced,
+  ...chargedUnits,
   stamp: text,
   aid: amount,
   sid: amount,

@@ -66,9 +66,9 @@ export class Call {
   /** Units, units in groups, price and tax of the newest version of each line. */
   summary(): (string | number)[][] {
     const lines = [...new Map(this.scene.lines.map((line) => [line.stamp, line])).values()]
-    return lines.map(({ used, grouped, charged, taxes }: Line) => [
+    return lines.map(({ used, includedUnits, charged, taxes }: Line) => [
       used,
-      grouped,
+      includedUnits,
       charged,
       taxes.map(({ rate }) => rate).join(),
     ])

@@ -172,8 +172,8 @@ export class RatingFixture {
         answer: reason,
         units: finalUnit ? `${granted} *` : `${granted}`,
       }))
-      const wanted = named.map(({ answer, units }) => ({ answer, units }))
-      expect(answers, action).toEqual(wanted)
+      const expected = named.map(({ answer, units }) => ({ answer, units }))
+      expect(answers, action).toEqual(expected)
     }
     this.#check(action, rows.at(-1)!)
   }
@@ -185,8 +185,8 @@ export class RatingFixture {
       return reserved === 0 ? `${free}` : `${free}+${reserved}`
     }
     const shown = Object.fromEntries(columns.map((name) => [name, amounts(name)]))
-    const wanted = Object.fromEntries(columns.map((name) => [name, row[name]]))
-    expect(shown, action).toEqual(wanted)
+    const expected = Object.fromEntries(columns.map((name) => [name, row[name]]))
+    expect(shown, action).toEqual(expected)
     if (row['debt'] === undefined) return
     expect(this.subscriber.owed - this.subscriber.repaid, `debt after ${action}`).toBe(
       Number(row['debt']),

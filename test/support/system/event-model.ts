@@ -153,7 +153,7 @@ function exact({ based_on: basedOn }: StoredEvent, value: number): number {
 
 /** The events of rules with constants, compared with the steps. */
 function reachedDifferences(events: readonly StoredEvent[]): string[] {
-  const wanted = new Counts()
+  const expected = new Counts()
   const seen = new Counts()
   for (const event of events) {
     const where = `${nameOf(event)} from ${event.before} to ${event.after}`
@@ -171,14 +171,14 @@ function reachedDifferences(events: readonly StoredEvent[]): string[] {
     )
     if (of === undefined) return [`${where}: a path that no rule names`]
     const multiple = lastMultiple(from, to, exact(event, of.multiple))
-    if (multiple !== null) wanted.add(`${MULTIPLE} ${where} reached ${multiple}`)
+    if (multiple !== null) expected.add(`${MULTIPLE} ${where} reached ${multiple}`)
     const levels = of.levels.map((level) => exact(event, level))
     const level = lastLevel(from, to, levels)
-    if (level !== null) wanted.add(`${LEVEL} ${where} reached ${level}`)
+    if (level !== null) expected.add(`${LEVEL} ${where} reached ${level}`)
   }
   return [
-    ...wanted.without(seen).map((text) => `missing: ${text}`),
-    ...seen.without(wanted).map((text) => `invented: ${text}`),
+    ...expected.without(seen).map((text) => `missing: ${text}`),
+    ...seen.without(expected).map((text) => `invented: ${text}`),
   ]
 }
 

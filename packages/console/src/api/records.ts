@@ -18,7 +18,7 @@ export interface Page<T> {
 
 export const PAGE_SIZE = 100
 
-interface Wanted {
+interface RecordQuery {
   readonly query?: Fields
   /** Id after which the page begins; null for the first page. */
   readonly after?: string | null
@@ -28,7 +28,7 @@ interface Wanted {
 /** Newest first: ids ascend with time. Throws `Refusal`. */
 export async function readNewest<T extends Identified>(
   collection: string,
-  { query = {}, after = null, more = {} }: Wanted,
+  { query = {}, after = null, more = {} }: RecordQuery,
   signal?: AbortSignal,
 ): Promise<Page<T>> {
   const from = after === null ? query : { ...query, _id: { $lt: after } }

@@ -95,7 +95,7 @@ function LoginDialog() {
   )
 }
 
-/** When the field appears. */
+/** Called when the field appears. */
 function focusOn(input: HTMLInputElement | null): void {
   input?.focus()
 }

@@ -19,8 +19,8 @@ export interface BarScale {
 export function scaleOf(bars: readonly (readonly BarPiece[])[]): BarScale {
   const lengths = (isLeft: boolean) =>
     bars.map((pieces) => {
-      const wanted = pieces.filter(({ kind }) => (kind === 'debt') === isLeft)
-      return wanted.reduce((length, { size }) => length + size, 0)
+      const selected = pieces.filter(({ kind }) => (kind === 'debt') === isLeft)
+      return selected.reduce((length, { size }) => length + size, 0)
     })
   return { left: Math.max(0, ...lengths(true)), right: Math.max(0, ...lengths(false)) }
 }

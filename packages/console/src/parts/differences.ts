@@ -24,7 +24,7 @@ export function differences(before: unknown, after: unknown): readonly Differenc
   })
 }
 
-/** Without what differs between revisions of itself. */
+/** Drops fields that always differ between revisions. */
 export function revisionDifferences(before: Fields, after: Fields): readonly Difference[] {
   return differences(before, after).filter(({ field }) => {
     return !OF_REVISION.has(field.split('.')[0] ?? '')

@@ -7,7 +7,7 @@ export interface Fact {
   readonly isNumber?: boolean
 }
 
-/** Without those that are empty. */
+/** Leaves out empty facts. */
 export function Facts({ facts }: { readonly facts: readonly Fact[] }) {
   return (
     <dl class="facts">

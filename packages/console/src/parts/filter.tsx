@@ -11,7 +11,7 @@ export interface FilterField {
   readonly name: string
   readonly label: string
   readonly input?: InputHTMLAttributes<HTMLInputElement>
-  /** Without them it is an input; an empty value is added for all. */
+  /** If given, a select with an 'any' option; otherwise a text input. */
   readonly choices?: readonly { readonly value: string; readonly label: string }[]
 }
 

@@ -39,7 +39,7 @@ export function Connections({ sample }: { readonly sample: LiveSample }) {
   )
 }
 
-/** Those with most requests that were not granted first. */
+/** Peers with most requests that were not granted come first. */
 export function Refusals({ sample }: { readonly sample: LiveSample }) {
   if (sample.peers.length === 0) return <p class="state">{t('peers.noRequests')}</p>
   const rate = (title: string, value: (row: Peer) => number): Column<Peer> => {

@@ -152,8 +152,8 @@ function Outcomes({ outcomes, onClose }: OutcomesProps) {
 }
 
 function summaryOf(outcomes: readonly Outcome[]): string {
-  const count = (wanted: Outcome['outcome']) =>
-    outcomes.filter(({ outcome }) => outcome === wanted).length
+  const count = (kind: Outcome['outcome']) =>
+    outcomes.filter(({ outcome }) => outcome === kind).length
   const counts = { ended: count('ended'), asked: count('asked'), refused: count('refused') }
   return t('release.summary', counts)
 }

@@ -95,7 +95,7 @@ export function OfflineBanner() {
   return <p class="offline">{t('state.offlineBanner')}</p>
 }
 
-/** How old data are; counts on by itself. `atMs`: by `elapsedMs`. */
+/** How old data are; counts on automatically. `atMs`: by `elapsedMs`. */
 export function Age({ atMs }: { readonly atMs: number }) {
   const [now, setNow] = useState(elapsedMs)
   useEffect(() => {

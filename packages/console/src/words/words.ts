@@ -16,8 +16,8 @@ export function locale(): string {
 const TAG = /^[a-z]{2}(?:-[a-z\d]{2,8})*$/i
 
 /** The first well-formed tag that is of the language; otherwise the language itself. */
-export function localeOf(wanted: string, preferred: readonly string[]): string {
-  return preferred.find((each) => each.split('-')[0] === wanted && TAG.test(each)) ?? wanted
+export function localeOf(requested: string, preferred: readonly string[]): string {
+  return preferred.find((each) => each.split('-')[0] === requested && TAG.test(each)) ?? requested
 }
 
 const english: Record<string, string> = { ...FIRST }
@@ -33,11 +33,11 @@ const LOADERS: Readonly<Record<Language, () => Promise<SomeWords>>> = {
   de: async () => (await import('./de.ts')).DE,
 }
 
-export async function setLanguage(wanted: Language): Promise<void> {
-  const loaded = await LOADERS[wanted]()
+export async function setLanguage(requested: Language): Promise<void> {
+  const loaded = await LOADERS[requested]()
   words.value = loaded
-  language.value = wanted
-  document.documentElement.lang = wanted
+  language.value = requested
+  document.documentElement.lang = requested
 }
 
 /** The text of a key, with `{name}` replaced by the value of that name. */

@@ -19,7 +19,7 @@ export type RawReplaceResult = {
 }
 
 /** The values that a filter requires in the fields of a unique index, in the order of the index. */
-type UniqueKey = UniqueSlots & { readonly wanted: readonly RawValue[] }
+type UniqueKey = UniqueSlots & { readonly values: readonly RawValue[] }
 
 const UNMATCHED: RawReplaceResult = { matched: 0, modified: 0 }
 const REPLACED: RawReplaceResult = { matched: 1, modified: 1 }
@@ -39,7 +39,7 @@ export function applyRawReplacement(
   const key = collection && uniqueKeyOf(collection, operation)
   if (!key) return undefined
   const index = collection.indexes[key.position]!
-  const row = records.findUnique(collection, index, key.wanted.map(decodeRaw))
+  const row = records.findUnique(collection, index, key.values.map(decodeRaw))
   if (row) {
     const isFound = matches(collection, key, operation, row)
     if (isFound === undefined) return undefined
@@ -61,13 +61,13 @@ function uniqueKeyOf(
   }
   for (const { position, slots } of layout.identities) {
     if (slots.length !== equalities.length) continue
-    const wanted: RawValue[] = []
-    for (const slot of slots) if (found[slot]) wanted.push(found[slot])
-    if (wanted.length !== slots.length) continue
+    const values: RawValue[] = []
+    for (const slot of slots) if (found[slot]) values.push(found[slot])
+    if (values.length !== slots.length) continue
     // As in `decode`, the later of two conditions with one name counts.
     const isTwice =
       newer && slots.some((slot) => layout.fields.names[slot] === newer.field.names[0])
-    return isTwice ? undefined : { position, slots, wanted }
+    return isTwice ? undefined : { position, slots, values }
   }
   return undefined
 }
@@ -78,14 +78,14 @@ function uniqueKeyOf(
  */
 function matches(
   collection: Collection,
-  { slots, wanted }: UniqueKey,
+  { slots, values }: UniqueKey,
   { newer }: RawReplacement,
   row: Row,
 ): boolean | undefined {
   const { fields } = row.indexed(collection)
-  for (let i = 0; i < wanted.length; i++) {
+  for (let i = 0; i < values.length; i++) {
     const stored = fields.raw(slots[i]!)
-    if (!stored || !isSameRaw(stored, wanted[i]!)) return undefined
+    if (!stored || !isSameRaw(stored, values[i]!)) return undefined
   }
   if (!newer) return true
   const version = new RawFields(newer.field, row.bytes).raw(0)
@@ -112,11 +112,11 @@ function replace(
 function insert(
   records: Records,
   collection: Collection,
-  { slots, wanted }: UniqueKey,
+  { slots, values }: UniqueKey,
   { replacement }: RawReplacement,
 ): RawReplaceResult | undefined {
   const { layout } = collection
-  const id = wanted[slots.indexOf(layout.idSlot)]
+  const id = values[slots.indexOf(layout.idSlot)]
   const bytes = withIdInFront(replacement, id)
   if (!bytes || bytes.length > DOCUMENT_BYTES_MAX) return undefined
   const document = new IndexedDocument(layout, bytes)

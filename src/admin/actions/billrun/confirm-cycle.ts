@@ -58,8 +58,8 @@ export const confirmcycle = action({
     const { actor, catalog, clock } = call
     if (invoices === null) {
       const options = { ...name, ...(generatePdf !== undefined && { generatePdf }) }
-      const wanted = { kind: 'confirm', subject: cycle.id, options, actor } as const
-      const job = await beginJob({ catalog, clock }, wanted)
+      const request = { kind: 'confirm', subject: cycle.id, options, actor } as const
+      const job = await beginJob({ catalog, clock }, request)
       return { details: { job: job._id.toHexString() } }
     }
     const parts = cycleOf(call)

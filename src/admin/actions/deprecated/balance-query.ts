@@ -33,14 +33,16 @@ export interface SentQuery {
 export async function queryBalances(sent: SentQuery, call: ActionCall): Promise<ActionAnswer> {
   const { aggregate = true, completeAvailableBalances: completes = true } = sent
   const sid = subscriberIn(sent.sid)
-  const isWanted = includeFilter(sent)
+  const isSelected = includeFilter(sent)
   const isValid = validityFilter(sent, call.nowMs)
   const order = orderOf(sent)
   const aid = await accountOf(call, sid)
-  const found = (await readBalances(call, aid, sid)).filter((one) => isWanted(one) && isValid(one))
+  const found = (await readBalances(call, aid, sid)).filter(
+    (one) => isSelected(one) && isValid(one),
+  )
   const shown: Fields[] = aggregate ? aggregated(found) : found.map((one) => ({ ...one }))
   const missing = completes ? await missingBalances(call, { aid, sid }, found.map(includeIdOf)) : []
-  const all = [...shown, ...missing.filter(isWanted)].sort(order)
+  const all = [...shown, ...missing.filter(isSelected)].sort(order)
   if (all.length === 0) throw new ActionError('Balances not found', CODES.notFound)
   const hidden = DEFINITIONS.get('balances')?.hidden ?? []
   return {

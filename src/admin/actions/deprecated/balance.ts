@@ -41,10 +41,10 @@ export const balance = action({
     const sent = account === undefined || account === '' ? other : account
     const aid = sent === undefined || sent === '' ? null : integerOf(sent)
     if (aid === null || aid < 1) throw new ActionError('aid field is not numeric')
-    const wanted = wantedSubscribers(subscribers)
-    const shown = wanted === null ? 'none' : wanted.join()
+    const requested = requestedSids(subscribers)
+    const shown = requested === null ? 'none' : requested.join()
     const xml = await cached(call, `${aid}/${shown}`, async () =>
-      xmlOf(await readBalance(call, aid, wanted)),
+      xmlOf(await readBalance(call, aid, requested)),
     )
     const bytes = Buffer.from(xml)
     return { [FILE]: { bytes, mediaType: `${MEDIA_TYPE}; charset=utf-8`, fileName: 'balance.xml' } }
@@ -52,7 +52,7 @@ export const balance = action({
 })
 
 /** Numbers of subscribers; empty for all, null for none. */
-function wantedSubscribers(sent: unknown): readonly number[] | null {
+function requestedSids(sent: unknown): readonly number[] | null {
   if (sent === undefined || sent === '') return null
   const list: readonly unknown[] = Array.isArray(sent) ? sent : String(sent).split(',')
   if (list.length > SUBSCRIBERS_MAX) {
@@ -83,7 +83,7 @@ interface SubscriberBalance {
 async function readBalance(
   call: ActionCall,
   aid: number,
-  wanted: readonly number[] | null,
+  requested: readonly number[] | null,
 ): Promise<AccountBalance> {
   const { config, nowMs } = call
   if (!(await hasAccount(call, aid))) throw new ActionError(`there is no account ${aid}`)
@@ -96,7 +96,7 @@ async function readBalance(
     const { openAccounts, compute } = cycleOf(call)
     const expected = await expectedInvoice({ ...call, openAccounts }, compute, wish)
     const invoice = expected === null ? null : expected.invoice
-    const subscribers = await subscribersOf(call, { aid, key, wanted, invoice })
+    const subscribers = await subscribersOf(call, { aid, key, requested, invoice })
     const time = dateText(nowMs, config.rating.timeZone)
     return { aid, key, time, invoice, subscribers }
   } catch (error) {
@@ -122,18 +122,18 @@ async function subscribersOf(
   balanced: {
     readonly aid: number
     readonly key: string
-    readonly wanted: readonly number[] | null
+    readonly requested: readonly number[] | null
     readonly invoice: InvoiceDocument | null
   },
 ): Promise<readonly SubscriberBalance[]> {
-  const { aid, key, wanted, invoice } = balanced
-  if (wanted === null) return []
-  const isWanted = (sid: number) => wanted.length === 0 || wanted.includes(sid)
+  const { aid, key, requested, invoice } = balanced
+  if (requested === null) return []
+  const isSelected = (sid: number) => requested.length === 0 || requested.includes(sid)
   const filter = {
     aid,
     billrun: key,
     type: { $ne: 'balance' },
-    ...(wanted.length > 0 && { sid: { $in: wanted } }),
+    ...(requested.length > 0 && { sid: { $in: requested } }),
   }
   const found = (await catalog.reads.lines
     .find(filter as object)
@@ -152,7 +152,7 @@ async function subscribersOf(
     urt: line['urt'] instanceof Date ? dateText(line['urt'].getTime(), config.rating.timeZone) : '',
   })
   return [...sids]
-    .filter(isWanted)
+    .filter(isSelected)
     .sort((a, b) => a - b)
     .map((sid) => ({
       sid,

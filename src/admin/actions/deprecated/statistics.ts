@@ -58,7 +58,7 @@ async function create(sent: unknown, call: ActionCall): Promise<ActionAnswer> {
   return { desc: 'create', input: viewOf(document, call) }
 }
 
-/** Without names that a store cannot keep. Throws `ApiError`. */
+/** Drops names that a store cannot keep. Throws `ApiError`. */
 function statisticsIn(sent: unknown): Fields {
   if (sent === undefined || sent === '') throw new ActionError(NOTHING)
   const value = typeof sent === 'string' ? parseJson(sent, 'statistics') : sent

@@ -114,8 +114,8 @@ function addRoutes(
   })
   const login: Handler = async (provider, request, reply) => {
     await limit(request)
-    const { return_to: wanted } = request.query as { return_to?: unknown }
-    const returnTo = typeof wanted === 'string' ? wanted : undefined
+    const { return_to: requested } = request.query as { return_to?: unknown }
+    const returnTo = typeof requested === 'string' ? requested : undefined
     return reply.redirect(await beginLogin(saml, provider, request, reply, returnTo), 302)
   }
   const acs: Handler = async (provider, request, reply) => {

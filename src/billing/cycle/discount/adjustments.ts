@@ -176,10 +176,10 @@ class AdjustmentRun {
     if (allowed.lines === 0) return null
     const taken = this.#taken.get(line.id) ?? []
     const granted = adjustmentAmount(terms, candidate.subject, line, window, taken)
-    const wanted = toLineDigits(granted.amount)
+    const uncapped = toLineDigits(granted.amount)
     const isDiscount = terms.kind === 'discount'
     const left = isDiscount ? leftOf(line, taken) : null
-    const capped = cappedAmount(wanted, allowed.money, left)
+    const capped = cappedAmount(uncapped, allowed.money, left)
     if (!capped.greaterThan(0)) return null
     limits.use(terms, key, capped)
     if (isDiscount) this.#taken.set(line.id, [...taken, { days: window, amount: capped }])
@@ -194,9 +194,11 @@ class AdjustmentRun {
       span: spanOf(window, line.cycle),
       cycle: line.cycle,
       isUpfront: line.isUpfront,
-      ...(isReduced(wanted, capped) && { uncappedAmount: isDiscount ? wanted.negated() : wanted }),
+      ...(isReduced(uncapped, capped) && {
+        uncappedAmount: isDiscount ? uncapped.negated() : uncapped,
+      }),
       explain: explanationOf(definition, line, candidate, window, granted, {
-        wanted,
+        uncapped,
         capped,
         money,
       }),
@@ -327,15 +329,15 @@ function leftOf(line: ChargeLine, taken: readonly TakenPart[]): Exact {
 }
 
 /** At most what is left of the limit, and of the charge; exactly that if it differs by rounding. */
-function cappedAmount(wanted: Exact, limit: Exact, left: Exact | null): Exact {
-  const ofLimit = least(wanted, limit)
+function cappedAmount(uncapped: Exact, limit: Exact, left: Exact | null): Exact {
+  const ofLimit = least(uncapped, limit)
   if (left === null) return ofLimit
   const isRest = left.minus(ofLimit).abs().lessThanOrEqualTo(NEGLIGIBLE)
   return isRest ? left : least(ofLimit, left)
 }
 
-function isReduced(wanted: Exact, capped: Exact): boolean {
-  return wanted.minus(capped).greaterThan(NEGLIGIBLE)
+function isReduced(uncapped: Exact, capped: Exact): boolean {
+  return uncapped.minus(capped).greaterThan(NEGLIGIBLE)
 }
 
 function datesOf({ startMs, endMs }: Span, { zone }: CycleSpan) {
@@ -355,7 +357,7 @@ function explanationOf(
   { subject, name, causeSid }: Candidate,
   window: DaySet,
   { part }: PartAmount,
-  { wanted, capped, money }: { wanted: Exact; capped: Exact; money: MoneyFormat },
+  { uncapped, capped, money }: { uncapped: Exact; capped: Exact; money: MoneyFormat },
 ): LineExplanation {
   const { terms, sid, forced } = definition
   const isPercentage = terms.type === 'percentage'
@@ -368,8 +370,8 @@ function explanationOf(
     ...(forced.has(line.sid) ? ['assigned to the subscriber'] : []),
     ...(causeSid ? [`for subscriber ${causeSid}`] : []),
     ...(countOf(window) < line.cycle.days ? [`${countOf(window)} days`] : []),
-    ...(isReduced(wanted, capped)
-      ? [`${money(wanted)} is reduced to what is left: ${money(capped)}`]
+    ...(isReduced(uncapped, capped)
+      ? [`${money(uncapped)} is reduced to what is left: ${money(capped)}`]
       : []),
   ]
   return {

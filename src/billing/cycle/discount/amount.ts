@@ -31,10 +31,10 @@ export function adjustmentAmount(
   const isOfCharge = terms.type === 'percentage' && terms.percentageOn === 'aprice'
   const lineDays = daysOf(line.span, line.cycle)
   const days = countOf(isOfCharge ? intersection(window, lineDays) : window)
-  const of = isOfCharge ? countOf(lineDays) : line.cycle.days
+  const wholeDays = isOfCharge ? countOf(lineDays) : line.cycle.days
   const whole = wholeAmount(terms, subject, line)
-  if (days >= of) return { amount: whole, part: null }
-  return { amount: whole.times(days).div(of), part: { days, of } }
+  if (days >= wholeDays) return { amount: whole, part: null }
+  return { amount: whole.times(days).div(wholeDays), part: { days, of: wholeDays } }
 }
 
 /** For a whole cycle. */

@@ -94,7 +94,7 @@ export function within(eligibility: Eligibility, kept: (sid: number) => DaySet):
   }
 }
 
-/** Without the days on which another discount excludes it. */
+/** Removes the days on which another discount excludes it. */
 export function without(eligibility: Eligibility, other: Eligibility, cycle: CycleSpan) {
   const all = allDays(cycle)
   return within(eligibility, (sid) => {
@@ -131,7 +131,7 @@ function joinedKeys(
   return result
 }
 
-/** Without entries that become empty. */
+/** Drops entries that become empty. */
 function mapOf<Key, Value extends DaySet | DaysByKey>(
   map: ReadonlyMap<Key, Value>,
   change: (key: Key, value: Value) => Value,

@@ -38,7 +38,7 @@ export interface Limits {
 export interface FormerGrants {
   readonly granted: GrantsByKey
   /** Grants on other charges; null if they are not known. */
-  readonly besides: GrantsByKey | null
+  readonly otherGrants: GrantsByKey | null
 }
 
 /** The limits of one run. */
@@ -57,25 +57,25 @@ export class RunLimits implements Limits {
    * For corrected charges. Their grants counted in the run that charged them: they are corrected as
    * that run would have granted them, and only what exceeds them counts in this run.
    */
-  corrections({ granted, besides }: FormerGrants): Limits {
+  corrections({ granted, otherGrants }: FormerGrants): Limits {
     const corrected = new Map<string, Grants>()
-    const of = (id: string) => ({
+    const grantsOf = (id: string) => ({
       before: granted.get(id) ?? NOTHING,
       now: corrected.get(id) ?? NOTHING,
     })
     return {
       left: (terms, key) => {
         const id = grantKey(terms.kind, key)
-        const { before, now } = of(id)
-        const others = besides === null ? null : (besides.get(id) ?? NOTHING)
+        const { before, now } = grantsOf(id)
+        const others = otherGrants === null ? null : (otherGrants.get(id) ?? NOTHING)
         const ofFormerRun = rest(formerLimit(limitOf(terms), before, others), now)
         return smaller(ofFormerRun, sum(this.left(terms, key), rest(before, now)))
       },
       use: (terms, key, amount) => {
         const id = grantKey(terms.kind, key)
-        const { before, now } = of(id)
+        const { before, now } = grantsOf(id)
         addGrant(corrected, id, amount)
-        const more = rest(rest(of(id).now, before), rest(now, before))
+        const more = rest(rest(grantsOf(id).now, before), rest(now, before))
         this.#used.set(id, sum(this.#used.get(id) ?? NOTHING, more))
       },
     }

@@ -75,7 +75,7 @@ export interface EventDocument extends NotificationDocument {
 export const EVENT_INDEXES: readonly IndexDescription[] = [
   { key: { stamp: 1 }, unique: true },
   { key: { 'extra_params.aid': 1, creation_time: 1 } },
-  // Those of a usage pattern by the lines that they count.
+  // Events of a usage pattern are found by the lines that they count.
   { key: { rule_ref: 1, max_urt: 1 }, partialFilterExpression: { event_type: 'fraud' } },
   { key: { 'extra_params.sid': 1, creation_time: 1 } },
   { key: { 'delivery.state': 1, creation_time: 1 } },

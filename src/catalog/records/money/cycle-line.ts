@@ -44,7 +44,7 @@ interface CycleLineFields extends FinalCharge {
   /** The exact amount before taxes and rounding, as decimal text. */
   charge_amount: string
   charge_op: 'charge' | 'refund'
-  /** Those that rounded it, by its absolute amount (`rounding_rules` of a plan). */
+  /** Rules that rounded it, by its absolute amount (`rounding_rules` of a plan). */
   rounding_rules?: CycleRounding
   is_upfront: boolean
   /** Stamp of the line of an earlier run that it corrects. */

@@ -84,7 +84,7 @@ export interface InvoiceSubscriberDocument {
   subscriber?: Record<string, unknown>
 }
 
-/** Without number and due date, which it gets when it is stored. */
+/** It has no number and due date yet: they are set when it is stored. */
 export interface InvoiceDocument {
   aid: number
   billrun_key: string

@@ -14,13 +14,16 @@ export interface CustomFields {
  * built-in fields except `numbering`.
  */
 export function customFieldsOf(value: unknown): CustomFields {
-  const of = (kind: 'account' | 'subscriber', schema: { properties: object }) => {
+  const fieldsOf = (kind: 'account' | 'subscriber', schema: { properties: object }) => {
     const part = isObject(value) ? value[kind] : undefined
     const list = isObject(part) ? part['fields'] : undefined
     if (!Array.isArray(list)) return []
     return list.filter(isObject).flatMap((field) => customField(field, schema.properties))
   }
-  return { account: of('account', AccountSchema), subscriber: of('subscriber', SubscriberSchema) }
+  return {
+    account: fieldsOf('account', AccountSchema),
+    subscriber: fieldsOf('subscriber', SubscriberSchema),
+  }
 }
 
 function customField(field: Fields, builtIn: object): CustomField[] {

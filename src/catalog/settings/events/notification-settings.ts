@@ -250,7 +250,7 @@ interface StoredReceiver {
   readonly addresses: unknown
 }
 
-/** Those of the settings and of the rules. Accepts any stored value. */
+/** Receivers of the settings and of the rules. Accepts any stored value. */
 function receiversIn(value: unknown): StoredReceiver[] {
   const all = fieldsOf(value)
   const path = 'events.settings'

@@ -35,7 +35,7 @@ export const PaymentsSchema = object(
   'an object with offline, collection, retry_days, gateway and return_origins',
   {
     offline: part('an object with sources and uf', {
-      /** Sources of payments besides `POS` and `web`. */
+      /** Sources of payments in addition to `POS` and `web`. */
       sources: fieldNames('a list'),
       /** Names of fields of `uf`. */
       uf: fieldNames('a list'),

@@ -18,7 +18,7 @@ import {
   type WireIdentity,
 } from './protocol.ts'
 
-/** Values of the request that its answer repeats, besides `Answer.echo`. */
+/** Values of the request that its answer repeats, in addition to `Answer.echo`. */
 export interface WireForm {
   /** Flags of the request's header. */
   readonly flags: number

@@ -20,7 +20,7 @@ export interface WireAvp {
   vendor: number
   /** Bits of `avpFlags`. */
   flags: number
-  /** Without padding. */
+  /** The data, without padding. */
   data: Buffer
 }
 

@@ -147,7 +147,7 @@ function encodeBalances(balances: readonly BalanceReport[]): string {
 }
 
 /**
- * Fields of an answer to a pretend request besides its grant: the CDR line that full usage of the
+ * Further fields of an answer to a pretend request: the CDR line that full usage of the
  * grant would yield.
  */
 function encodeQuote({ line, charge }: Quote): string {

@@ -216,7 +216,7 @@ function placeIn(
   return place
 }
 
-/** Without leading and trailing white space; null if nothing is left. */
+/** Trims white space; null if nothing is left. */
 function trimmed(text: string): string | null {
   let start = 0
   let end = text.length

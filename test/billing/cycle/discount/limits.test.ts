@@ -120,7 +120,7 @@ describe('a corrected discount', () => {
   }
   const first = (limit: number, from: string): Given => {
     const settings = { reconcileRequiresPreviousRun: true }
-    return { ...common, key: '202603', discounts: [discount(limit, from)], settings, written: [] }
+    return { ...common, key: '202603', discounts: [discount(limit, from)], settings, prior: [] }
   }
 
   it('counts with what exceeds the grant of the run before', () => {

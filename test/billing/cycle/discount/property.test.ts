@@ -98,8 +98,8 @@ function model({ fullPrice, plans, parts, days }: Case): number[] {
         (sum, each) => sum + ofDay - (part.isSequential ? (lost[each] ?? 0) : 0),
         0,
       )
-      const wanted = (Math.max(open, 0) * part.value) / 100
-      const amount = Math.min(wanted, left)
+      const expected = (Math.max(open, 0) * part.value) / 100
+      const amount = Math.min(expected, left)
       if (amount < 1e-9) continue
       left -= amount
       amounts.push(amount)

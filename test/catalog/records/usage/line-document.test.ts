@@ -8,8 +8,14 @@ import { tariffFrom } from '../../../support/domain/tariffs.ts'
 const line = lineOf({
   ...{ stamp: 's1', version: 3, aid: 17, sid: 18, origin: 'gw1', sessionId: 'abc' },
   ...{ rateKey: 'DATA_10', plan: 'GOLD', cycle: '202604' },
-  ...{ used: 3_000_000, priced: 2_000_000, charged: 1_234_567, debt: 34_567, accountDebt: 4_567 },
-  ...{ access: true, priceOf: 'plan GOLD', band: 'night', lapsedUnits: 4, lapsedMicros: 5 },
+  ...{
+    used: 3_000_000,
+    chargedUnits: 2_000_000,
+    charged: 1_234_567,
+    debt: 34_567,
+    accountDebt: 4_567,
+  },
+  ...{ access: true, priceOf: 'plan GOLD', band: 'night', forfeitedUnits: 4, forfeitedMicros: 5 },
   tariff: tariffFrom('600000/1000000+34567'),
   payments: [
     paid({ owner: 1, bucketId: 2, prepaidIncludeId: 3, kind: 'units', amount: 1_000_000 }),
@@ -124,8 +130,8 @@ describe('a line document', () => {
       paid({ kind: 'money', amount: 100_000, counter: 'credit' }),
       paid({ owner: 1, bucketId: 8, kind: 'limit', amount: 100_000, counter: 'credit' }),
     ]
-    const used = { used: 100, grouped: 61, covered: 25, priced: 14 }
-    const grouped = { ...line, ...used, hasGroups: true, coveredMicros: 250_000, payments }
+    const used = { used: 100, includedUnits: 61, includedMoneyUnits: 25, chargedUnits: 14 }
+    const grouped = { ...line, ...used, hasGroups: true, includedMicros: 250_000, payments }
     const document = lineDocument(grouped)
     expect(document).toMatchObject({
       usagev: 100,
@@ -193,7 +199,10 @@ describe('a line document', () => {
 
   it('in fractions of units contains base units', () => {
     const payments = [paid({ amount: 50, counter: 'group/G/0/N', left: 25, total: 75 })]
-    const fields = pricingFields({ ...line, used: 250, grouped: 50, priced: 200, payments }, 2)
+    const fields = pricingFields(
+      { ...line, used: 250, includedUnits: 50, chargedUnits: 200, payments },
+      2,
+    )
     expect(fields).toMatchObject({
       usagev: 2.5,
       in_group: 0.5,

@@ -266,7 +266,7 @@ describe('urt', () => {
     expect(requestOf(start)).toMatchObject({ eventTimeMs: nowMs, eventTimeGiven: false })
   })
 
-  it('is bounded', () => {
+  it('is at most 5 minutes ahead and 90 days ago', () => {
     const at = (ms: number) => ({ ...start, urt: ms / 1000 })
     expect(requestOf(at(nowMs + 300_000)).eventTimeGiven).toBe(true)
     expect(fieldOf(at(nowMs + 300_001))).toBe('urt')

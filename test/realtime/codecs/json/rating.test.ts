@@ -73,7 +73,7 @@ describe('fields used by rules', () => {
     expect(fieldsOf({ caller: { number: 0.5 } })).toMatchObject({ 'caller.number': '0.5' })
   })
 
-  it('are limited', () => {
+  it('are limited in length and characters', () => {
     expect(fieldsOf({ apn: 'x'.repeat(256) })).toMatchObject({ apn: 'x'.repeat(256) })
     const why = 'must have at most 256 characters'
     expect(fieldsOf({ apn: 'x'.repeat(257) })).toEqual({ field: 'apn', why })

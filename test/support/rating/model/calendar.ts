@@ -37,9 +37,9 @@ function asUtc({ year, month, day, hour, minute, second }: WallClock): number {
 
 /** The instant at which the clock shows this; days beyond the month continue in the next one. */
 function instantAt(zone: string, clock: WallClock): number {
-  const wanted = asUtc(clock)
-  let instant = wanted
-  for (let tries = 0; tries < 3; tries++) instant += wanted - asUtc(wallClock(zone, instant))
+  const expected = asUtc(clock)
+  let instant = expected
+  for (let tries = 0; tries < 3; tries++) instant += expected - asUtc(wallClock(zone, instant))
   return instant
 }
 

@@ -9,9 +9,9 @@ export function differences(
   expected: readonly Partial<QuoteResult>[],
   results: readonly object[],
 ): string[] {
-  const lines = expected.flatMap((wanted, index) => {
+  const lines = expected.flatMap((model, index) => {
     const result = (results[index] ?? {}) as Record<string, unknown>
-    return Object.entries(wanted)
+    return Object.entries(model)
       .filter(([key, value]) => !isEqual(value, result[key]))
       .map(([key, value]) => `${index + 1}: ${key} is ${String(result[key])}, not ${value}`)
   })
@@ -19,7 +19,7 @@ export function differences(
   return [...lines, `${results.length} results, not ${expected.length}`]
 }
 
-function isEqual(wanted: unknown, found: unknown): boolean {
-  if (typeof wanted !== 'number' || typeof found !== 'number') return wanted === found
-  return Math.abs(wanted - found) <= TOLERANCE
+function isEqual(model: unknown, found: unknown): boolean {
+  if (typeof model !== 'number' || typeof found !== 'number') return model === found
+  return Math.abs(model - found) <= TOLERANCE
 }

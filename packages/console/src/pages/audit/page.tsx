@@ -33,7 +33,7 @@ export default function Page() {
   )
 }
 
-/** Collections of the audit besides those of the API. */
+/** Collections of the audit that the API does not have. */
 const OTHERS = ['cards', 'clock', 'installation', 'login', 'oauth', 'sessions', 'settings']
 
 function filterFields(): readonly FilterField[] {
@@ -68,14 +68,14 @@ async function readEntries(query: Query, signal: AbortSignal): Promise<RecordPag
   const position = afterSecond(after)
   const { shown = 0 } = position ?? {}
   const until = position?.until ?? (to && `${to}T23:59:59.999`)
-  const wanted = {
+  const filter = {
     ...(collection && { collection }),
     ...(key && { key }),
     ...(user && { 'user.name': user }),
     ...(type && { type }),
     ...((from || until) && { urt: { ...(from && { $gte: from }), ...(until && { $lte: until }) } }),
   }
-  const body = { query: wanted, sort: { urt: -1, _id: -1 }, size: PAGE_SIZE + shown }
+  const body = { query: filter, sort: { urt: -1, _id: -1 }, size: PAGE_SIZE + shown }
   const { details, next_page: hasMore } = await readAnswer<Entry>('audit', body, signal)
   const times = details.map((entry) => textIn(entry, 'urt'))
   return { rows: details.slice(shown), next: hasMore ? secondPosition(times) : null }

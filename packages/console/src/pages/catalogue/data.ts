@@ -33,7 +33,7 @@ export function collectionOf(name: string): Collection | null {
 
 export type { Collection }
 
-interface ListWanted {
+interface ListQuery {
   readonly find: string
   readonly after: string | null
   readonly states: readonly number[]
@@ -45,7 +45,7 @@ const LAST = '\u{10ffff}'
 /** One revision of each entity, ordered by key. */
 export async function readList(
   { name, key }: Collection,
-  { find, after, states }: ListWanted,
+  { find, after, states }: ListQuery,
   signal: AbortSignal,
 ): Promise<Page<Revision>> {
   const range = {

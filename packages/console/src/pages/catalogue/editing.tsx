@@ -23,7 +23,7 @@ export function written(schemas: Schemas, collection: Collection, document: Docu
   return withNumbers(schemas, schemaOf(schemas, collection), document) as Document
 }
 
-/** Without what has its own actions. */
+/** Drops fields that are changed by other actions (dates, id, version). */
 export function termsOf(revision: Fields): Document {
   return Object.fromEntries(Object.entries(revision).filter(([name]) => !HIDDEN.includes(name)))
 }

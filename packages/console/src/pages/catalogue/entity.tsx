@@ -179,9 +179,9 @@ function Actions({ collection: { name }, revision, onEdit, onAct }: ActionsProps
 
 /** The revision of the address, otherwise the present one, or the last. */
 function shownRevision(revisions: readonly Revision[]): Revision {
-  const wanted = location.value.query['rev']
+  const requested = location.value.query['rev']
   const isActive = (revision: Revision) => infoOf(revision)['status'] === 'active'
-  const found = revisions.find(({ _id }) => _id.$id === wanted) ?? revisions.find(isActive)
+  const found = revisions.find(({ _id }) => _id.$id === requested) ?? revisions.find(isActive)
   return found ?? (revisions.at(-1) as Revision)
 }
 

@@ -64,23 +64,23 @@ function List({ collection }: { readonly collection: Collection }) {
   const { query } = location.value
   const { name, key } = collection
   const hasEnded = query['ended'] === '1'
-  const wanted = {
+  const filter = {
     find: query['find'] ?? '',
     after: pageKey(),
     states: hasEnded ? [0, 1, 2] : [0, 1],
   }
-  const reading = useRead(`${name} ${JSON.stringify(wanted)}`, (signal) => {
-    return readList(collection, wanted, signal)
+  const reading = useRead(`${name} ${JSON.stringify(filter)}`, (signal) => {
+    return readList(collection, filter, signal)
   })
   const open = (row: Revision) => navigate(addressOf(collection, row))
   return (
     <>
-      <Filter key={`${wanted.find} ${hasEnded}`} find={wanted.find} hasEnded={hasEnded} />
+      <Filter key={`${filter.find} ${hasEnded}`} find={filter.find} hasEnded={hasEnded} />
       <ReadView
         reading={reading}
         rows={10}
         isEmpty={({ rows }) => rows.length === 0}
-        empty={t(wanted.find === '' ? 'catalogue.none' : 'catalogue.noneFound')}
+        empty={t(filter.find === '' ? 'catalogue.none' : 'catalogue.noneFound')}
       >
         {({ rows, next }) => (
           <>

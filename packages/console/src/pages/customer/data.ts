@@ -57,7 +57,7 @@ export interface TermsAt {
   readonly rates: readonly Revision[]
 }
 
-interface TermsWanted {
+interface TermsQuery {
   readonly sid: number | null
   readonly plan: string
   readonly services: readonly string[]
@@ -65,8 +65,8 @@ interface TermsWanted {
 }
 
 /** Prices at an instant: of the plan, of its services, and of the rates of the latest lines. */
-export async function readTermsAt(wanted: TermsWanted, signal: AbortSignal): Promise<TermsAt> {
-  const { sid, plan, services, at } = wanted
+export async function readTermsAt(query: TermsQuery, signal: AbortSignal): Promise<TermsAt> {
+  const { sid, plan, services, at } = query
   const named = async (
     collection: 'plans' | 'services' | 'rates',
     key: string,

@@ -24,8 +24,9 @@ export function ratePrices({ key, rates }: Fields, plan: string): readonly Price
     const source = sources[plan] === undefined ? 'BASE' : plan
     const price = sources[source] as Fields | undefined
     if (price === undefined) return []
-    const of = source === 'BASE' ? `${String(key)} ${usaget}` : `${String(key)} ${usaget} ${source}`
-    return [{ of, price: ratePrice(price) }]
+    const usage =
+      source === 'BASE' ? `${String(key)} ${usaget}` : `${String(key)} ${usaget} ${source}`
+    return [{ of: usage, price: ratePrice(price) }]
   })
 }
 

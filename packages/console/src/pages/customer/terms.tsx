@@ -31,10 +31,8 @@ const HIDDEN: ReadonlySet<string> = new Set([
 export function Terms({ sid, revision, at }: TermsProps) {
   const plan = textIn(revision, 'plan')
   const services = servicesIn(revision).map(({ name }) => name)
-  const wanted = { sid, plan, services, at }
-  const reading = useRead(`terms ${JSON.stringify(wanted)}`, (signal) =>
-    readTermsAt(wanted, signal),
-  )
+  const query = { sid, plan, services, at }
+  const reading = useRead(`terms ${JSON.stringify(query)}`, (signal) => readTermsAt(query, signal))
   return (
     <div class="terms">
       <div>

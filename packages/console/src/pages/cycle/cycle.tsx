@@ -14,8 +14,8 @@ import { t } from '../../words/words.ts'
 import {
   type CycleCommand,
   type CycleProgress,
+  type CycleRef,
   command,
-  type Named,
   readCycle,
   stateText,
 } from './data.ts'
@@ -27,7 +27,7 @@ const TABS = ['failed', 'preview'] as const
 const POLL_MS = 1_000
 
 interface CycleProps {
-  readonly named: Named
+  readonly named: CycleRef
   /** The state of the cycle has changed. */
   readonly onChanged: () => void
 }
@@ -172,7 +172,7 @@ const OFFERED: readonly Offered[] = [
 
 interface ActionsProps {
   readonly cycle: CycleProgress
-  readonly named: Named
+  readonly named: CycleRef
   readonly onDone: () => void
 }
 

@@ -62,12 +62,12 @@ export interface Preview {
 }
 
 /** A cycle that is named by its key, and by the day if accounts have different ones. */
-export interface Named {
+export interface CycleRef {
   readonly stamp: string
   readonly invoicing_day?: string
 }
 
-export function namedIn({ key = '', day = '' }: Readonly<Record<string, string>>): Named {
+export function cycleRefIn({ key = '', day = '' }: Readonly<Record<string, string>>): CycleRef {
   return { stamp: key, ...(day !== '' && { invoicing_day: day }) }
 }
 
@@ -95,7 +95,7 @@ export function readCycles(signal: AbortSignal): Promise<readonly CycleRow[]> {
 }
 
 /** `isSilent`: it is repeated every second. */
-export async function readCycle(named: Named, signal: AbortSignal, isSilent: boolean) {
+export async function readCycle(named: CycleRef, signal: AbortSignal, isSilent: boolean) {
   const options = { signal, isSilent }
   const [cycle, charge] = await Promise.all([
     get('billrun/cycle', { ...named } as never, options),
@@ -112,7 +112,7 @@ export interface Sums {
 }
 
 /** Sums of the invoices that a confirmation confirms. */
-export async function readSums(named: Named, signal: AbortSignal): Promise<Sums> {
+export async function readSums(named: CycleRef, signal: AbortSignal): Promise<Sums> {
   const cycle = await get('billrun/cycle', { ...named, totals: true } as never, { signal })
   return (cycle as unknown as { readonly unconfirmed: Sums }).unconfirmed
 }
@@ -131,7 +131,7 @@ export type CycleCommand =
   | 'billrun/retryparked'
   | 'billrun/skipparked'
 
-export async function command(name: CycleCommand, named: Named, more: object = {}) {
+export async function command(name: CycleCommand, named: CycleRef, more: object = {}) {
   const answer = await answerOf(name, { ...named, ...more } as never)
   return (answer as { readonly details?: Readonly<Record<string, Figure>> }).details ?? {}
 }
@@ -154,7 +154,7 @@ export interface PreviewOrder {
 
 /** Page by page until the end, or until the signal ends it; `onPage` gets each one. */
 export async function computePreview(
-  named: Named,
+  named: CycleRef,
   { aid, back, assume }: PreviewOrder,
   signal: AbortSignal,
   onPage: (page: Preview) => void,

@@ -5,7 +5,7 @@ import { Facts } from '../../parts/facts.tsx'
 import { formatMoney, formatNumber, moneyHeader } from '../../parts/numbers.ts'
 import { ReadView } from '../../parts/state.tsx'
 import { t } from '../../words/words.ts'
-import { type CycleCommand, command, type Named, readSums } from './data.ts'
+import { type CycleCommand, type CycleRef, command, readSums } from './data.ts'
 
 const COMMANDS = {
   rerun: 'billrun/completecycle',
@@ -17,7 +17,7 @@ export type DecisionName = keyof typeof COMMANDS
 
 interface DecisionProps {
   readonly name: DecisionName
-  readonly named: Named
+  readonly named: CycleRef
   /** Further parameters of a run and of a confirmation. */
   readonly more: object
   readonly onDone: () => void

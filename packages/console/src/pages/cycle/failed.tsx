@@ -8,11 +8,11 @@ import { announce } from '../../parts/live-region.tsx'
 import { Refused } from '../../parts/state.tsx'
 import { type Column, Table } from '../../parts/table.tsx'
 import { t } from '../../words/words.ts'
-import { type CycleProgress, command, type Named, type Parked } from './data.ts'
+import { type CycleProgress, type CycleRef, command, type Parked } from './data.ts'
 
 interface FailedProps {
   readonly cycle: CycleProgress
-  readonly named: Named
+  readonly named: CycleRef
   readonly onDone: () => void
 }
 

@@ -9,7 +9,7 @@ import { type Column, Table } from '../../parts/table.tsx'
 import { CYCLE } from '../../words/en/cycle.ts'
 import { addWords, t } from '../../words/words.ts'
 import { Cycle } from './cycle.tsx'
-import { type CycleRow, namedIn, readCycles, stateText } from './data.ts'
+import { type CycleRow, cycleRefIn, readCycles, stateText } from './data.ts'
 
 addWords(CYCLE)
 
@@ -48,8 +48,8 @@ export default function Page() {
           <p class="state">{t('cycle.choose')}</p>
         ) : (
           <Cycle
-            key={JSON.stringify(namedIn(query))}
-            named={namedIn(query)}
+            key={JSON.stringify(cycleRefIn(query))}
+            named={cycleRefIn(query)}
             onChanged={reading.reload}
           />
         )}

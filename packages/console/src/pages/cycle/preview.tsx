@@ -8,10 +8,10 @@ import { formatNumber } from '../../parts/numbers.ts'
 import { invalidField } from '../../parts/pending-form.ts'
 import { Refused } from '../../parts/state.tsx'
 import { t } from '../../words/words.ts'
-import { type Computed, computePreview, type Named, type Preview, SHOWN_MAX } from './data.ts'
+import { type Computed, type CycleRef, computePreview, type Preview, SHOWN_MAX } from './data.ts'
 import { PreviewResult } from './preview-result.tsx'
 
-export function Previews({ named }: { readonly named: Named }) {
+export function Previews({ named }: { readonly named: CycleRef }) {
   const { query } = location.value
   const [computed, setComputed] = useState<Computed | null>(null)
   const running = useRef<AbortController | null>(null)

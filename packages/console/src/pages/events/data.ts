@@ -18,18 +18,18 @@ type Query = Readonly<Record<string, string>>
 /** Each filter has an index, and so have the pages without one. */
 export function readEvents(query: Query, signal: AbortSignal): Promise<Page<StoredEvent>> {
   const { code, state, sid, aid, after = null } = query
-  const wanted = {
+  const filter = {
     ...(code && { event_code: code }),
     ...(state && { 'delivery.state': state }),
     ...(sid && { 'extra_params.sid': Number(sid) }),
     ...(aid && { 'extra_params.aid': Number(aid) }),
   }
-  return readNewest<StoredEvent>('events', { query: wanted, after }, signal)
+  return readNewest<StoredEvent>('events', { query: filter, after }, signal)
 }
 
 export interface Resent {
   readonly resent: readonly string[]
-  /** Those that are being sent. */
+  /** Events that are being sent. */
   readonly left: readonly string[]
 }
 

@@ -6,7 +6,7 @@ import type { Fields, Page } from '../../api/records.ts'
 const PAGE_SIZE = 50
 
 /** Parameters of the list; null if the address names nothing, as there may be millions. */
-export function wantedIn(query: Readonly<Record<string, string>>): object | null {
+export function filterIn(query: Readonly<Record<string, string>>): object | null {
   const { aid = '', cycle = '', number = '' } = query
   if (`${aid}${cycle}${number}` === '') return null
   return {
@@ -18,12 +18,12 @@ export function wantedIn(query: Readonly<Record<string, string>>): object | null
 
 /** `after`: number of the page. */
 export async function readInvoices(
-  wanted: object,
+  filter: object,
   after: string | null,
   signal: AbortSignal,
 ): Promise<Page<Fields>> {
   const page = Number(after ?? 0)
-  const query = { action: 'query', ...wanted, page, size: PAGE_SIZE }
+  const query = { action: 'query', ...filter, page, size: PAGE_SIZE }
   const answer = await getAnswer('api/accountinvoices', query as never, { signal })
   const { details, next_page: hasNext } = answer as unknown as {
     readonly details: readonly Fields[]

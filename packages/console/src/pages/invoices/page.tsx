@@ -14,18 +14,18 @@ import { type Column, Pager, pageKey, Table } from '../../parts/table.tsx'
 import { formatTime } from '../../parts/time.tsx'
 import { INVOICES } from '../../words/en/invoices.ts'
 import { addWords, t } from '../../words/words.ts'
-import { readInvoices, wantedIn } from './data.ts'
+import { filterIn, readInvoices } from './data.ts'
 import { Invoice } from './invoice.tsx'
 
 addWords(INVOICES)
 
 export default function Page() {
   const { query } = location.value
-  const wanted = wantedIn(query)
+  const filter = filterIn(query)
   const after = pageKey()
   const reading = useRead(
-    `invoices ${JSON.stringify(wanted)} ${after}`,
-    wanted === null ? null : (signal) => readInvoices(wanted, after, signal),
+    `invoices ${JSON.stringify(filter)} ${after}`,
+    filter === null ? null : (signal) => readInvoices(filter, after, signal),
   )
   const shown = shownIn(query)
   return (
@@ -39,7 +39,7 @@ export default function Page() {
           { name: 'number', label: t('invoices.number'), input: NUMBER_INPUT },
         ]}
       />
-      {wanted === null ? (
+      {filter === null ? (
         <p class="state">{t('invoices.ask')}</p>
       ) : (
         <ReadView

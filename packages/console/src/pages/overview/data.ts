@@ -42,8 +42,8 @@ function createData() {
     store.addSample(sample)
     show()
   }
-  const pause = (wanted: boolean) => {
-    isPaused.value = wanted
+  const pause = (paused: boolean) => {
+    isPaused.value = paused
     show()
   }
   const start = () => {

@@ -21,12 +21,13 @@ export function Chart({ rows, columns }: ChartProps) {
   const numeric = columns.filter((column) => rows.some((row) => figureIn(row, column) !== null))
   const named = (name: string | undefined) => columns.find((column) => column.name === name)
   const by = named(query['by']) ?? columns.find(({ isGroup }) => isGroup) ?? columns[0]
-  const of = named(query['of']) ?? numeric.find((column) => column.isNumber && column !== by)
-  if (by === undefined || of === undefined || rows.length < 2) return null
+  const figureColumn =
+    named(query['of']) ?? numeric.find((column) => column.isNumber && column !== by)
+  if (by === undefined || figureColumn === undefined || rows.length < 2) return null
   const choices = (all: readonly RowColumn[]) =>
     all.map(({ name, label }) => ({ value: name, label }))
   const categories = categoriesOf(
-    rows.map((row) => ({ label: textOfCell(row, by), figure: figureIn(row, of) })),
+    rows.map((row) => ({ label: textOfCell(row, by), figure: figureIn(row, figureColumn) })),
   )
   return (
     <figure class="report-chart">
@@ -39,15 +40,15 @@ export function Chart({ rows, columns }: ChartProps) {
         />
         <Field
           label={t('reports.of')}
-          value={of.name}
+          value={figureColumn.name}
           onValue={(name) => setQuery({ of: name })}
           choices={choices(numeric)}
         />
       </div>
-      <Bars categories={categories} by={by} of={of} />
+      <Bars categories={categories} by={by} of={figureColumn} />
       <figcaption>
         {t(categories.length < rows.length ? 'reports.chartSum' : 'reports.chart', {
-          of: of.label,
+          of: figureColumn.label,
           by: by.label,
         })}
       </figcaption>
@@ -61,7 +62,7 @@ interface BarsProps {
   readonly of: RowColumn
 }
 
-function Bars({ categories, by, of }: BarsProps) {
+function Bars({ categories, by, of: figureColumn }: BarsProps) {
   const { bars, zero, ticks } = barsOf(
     categories.map(({ figure }) => figure),
     SIZE,
@@ -73,7 +74,7 @@ function Bars({ categories, by, of }: BarsProps) {
   )
   const figures = labelsOf(texts, SIZE.width)
   const [first, last] = [categories[0]?.label ?? '', categories.at(-1)?.label ?? '']
-  const names = { of: of.label, by: by.label, count: categories.length, first, last }
+  const names = { of: figureColumn.label, by: by.label, count: categories.length, first, last }
   const height = SIZE.height + MARGIN.top + MARGIN.bottom
   return (
     <svg

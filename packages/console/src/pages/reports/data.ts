@@ -18,7 +18,7 @@ export interface Rows {
 const PAGE_SIZE = 100
 const TRIED = 10
 
-/** Those that the caller may run. */
+/** Reports that the caller may run. */
 export async function readReports(signal: AbortSignal): Promise<readonly SavedReport[]> {
   return (await get('api/reports', {}, { signal })) as unknown as readonly SavedReport[]
 }

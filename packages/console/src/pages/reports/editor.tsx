@@ -26,7 +26,7 @@ interface ReportEditorProps {
 
 const PARTS = Object.keys(REPORT.properties ?? {})
 
-/** Without what the API adds. */
+/** Drops fields that the API adds. */
 function partsOf(report: Fields): Document {
   return Object.fromEntries(Object.entries(report).filter(([name]) => PARTS.includes(name)))
 }

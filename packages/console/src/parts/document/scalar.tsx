@@ -62,9 +62,9 @@ function parsedAs(text: string, kind: ValueKind, schema: Schema): unknown {
   if (kind === 'any') return parsedOr(text)
   if (kind !== 'scalars') return text
   const { items = {} } = schema
-  const of = items.type === 'integer' || items.type === 'number' ? 'number' : 'text'
+  const itemKind = items.type === 'integer' || items.type === 'number' ? 'number' : 'text'
   const texts = text.split(',').map((each) => each.trim())
-  return text.trim() === '' ? [] : texts.map((each) => parsedAs(each, of, items))
+  return text.trim() === '' ? [] : texts.map((each) => parsedAs(each, itemKind, items))
 }
 
 function parsedOr(text: string): unknown {

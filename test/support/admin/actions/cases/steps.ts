@@ -131,10 +131,10 @@ function requireAnswer(answer: ActionAnswer, expected: unknown, refusal: Fields,
   const { headers, ...members } = answer
   const actual = { ...members, headers: Object.fromEntries(headers) }
   const text = answer.text.slice(0, 2000)
-  const wanted = isRefusal(expected)
+  const expectation = isRefusal(expected)
     ? { http: 200, status: 0, desc: expected, message: expected, ...refusal }
     : { http: 200, status: 1, ...(expected as Fields) }
-  requireMatch(actual, wanted, `${where}: ${text}`)
+  requireMatch(actual, expectation, `${where}: ${text}`)
 }
 
 function withoutUndefined(fields: Fields): Fields {

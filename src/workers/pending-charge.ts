@@ -22,7 +22,7 @@ export interface PendingBatch {
  * A request on its way: located, its profile looked up, charged; possibly several times. What each
  * stage finds is a field of the item.
  */
-export class Item implements IdentifiedRequest {
+export class PendingCharge implements IdentifiedRequest {
   readonly request: ChargeRequest
   readonly digest: number
   /** Key of the session in the ledger; empty before the item is located for the first time. */
@@ -97,7 +97,7 @@ export class Item implements IdentifiedRequest {
  * An open session belongs to its own subscriber, whatever identifier the request has. If nothing is
  * found at the instant of the profile, the subscriber may have ended before it in the same second.
  */
-export function queriesOf(item: Item, nowMs: number): readonly ProfileQuery[] {
+export function queriesOf(item: PendingCharge, nowMs: number): readonly ProfileQuery[] {
   const { request, rules, sid, isOpening } = item
   const { eventTimeMs } = request
   const atMs = profileInstantOf(request, nowMs)
@@ -132,7 +132,10 @@ function isReport({ kind, services }: ChargeRequest): boolean {
 }
 
 /** A request whose profile began within the second of its time is rated at that begin. */
-export function withinProfile(item: Item, profile: SubscriberProfile | null): IdentifiedRequest {
+export function withinProfile(
+  item: PendingCharge,
+  profile: SubscriberProfile | null,
+): IdentifiedRequest {
   const { request, sessionKey, digest } = item
   if (profile === null || profile.fromMs <= request.eventTimeMs) return item
   return { request: { ...request, eventTimeMs: profile.fromMs }, sessionKey, digest }
