@@ -7,11 +7,9 @@ import { useShortcuts } from '../../frame/keys.ts'
 import { link, location, setQuery } from '../../frame/routes.ts'
 import { ActionButton } from '../../parts/action-button.tsx'
 import { AuditEntries } from '../../parts/audit-entries.tsx'
-import { Changes } from '../../parts/changes.tsx'
-import { revisionDifferences, textIn } from '../../parts/differences.ts'
+import { textIn } from '../../parts/differences.ts'
 import { DocumentEditor } from '../../parts/document/editor.tsx'
 import { readSchemas } from '../../parts/document/schemas.ts'
-import { Field } from '../../parts/field.tsx'
 import {
   infoOf,
   isBeginChangeable,
@@ -27,6 +25,7 @@ import { Tabs, tabOf } from '../../parts/tabs.tsx'
 import { formatPeriod, precisionOf, type TimePrecision } from '../../parts/time.tsx'
 import { Timeline } from '../../parts/timeline.tsx'
 import { t } from '../../words/words.ts'
+import { Compare } from './compare.tsx'
 import { type Collection, readRevisions } from './data.ts'
 import { DateDialog, type DatedAction } from './date-dialog.tsx'
 import { EditRevision } from './edit.tsx'
@@ -234,40 +233,4 @@ function Audit({ collection, value }: { readonly collection: string; readonly va
     )
   })
   return <AuditEntries reading={reading} />
-}
-
-interface CompareProps {
-  /** Ordered by `from`. */
-  readonly revisions: readonly Revision[]
-  readonly shown: Revision
-}
-
-function Compare({ revisions, shown }: CompareProps) {
-  const before = revisions[revisions.indexOf(shown) - 1]
-  const others = revisions.filter((each) => each !== shown)
-  const wanted = location.value.query['with']
-  const other = others.find(({ _id }) => _id.$id === wanted) ?? before ?? others[0]
-  if (other === undefined) return <p class="state">{t('catalogue.onlyOne')}</p>
-  const [first, second] =
-    revisions.indexOf(other) < revisions.indexOf(shown) ? [other, shown] : [shown, other]
-  const changes = revisionDifferences(first, second)
-  const precision = precisionOf(revisions)
-  const periodOf = (revision: Revision) => formatPeriod(revision, precision)
-  const caption = t('catalogue.between', { before: periodOf(first), after: periodOf(second) })
-  return (
-    <>
-      <Field
-        label={t('catalogue.compareWith')}
-        value={other._id.$id}
-        onValue={(id) => setQuery({ with: id })}
-        choices={others.map((each) => ({ value: each._id.$id, label: periodOf(each) }))}
-      />
-      <p>{caption}</p>
-      {changes.length === 0 ? (
-        <p class="state">{t('catalogue.same')}</p>
-      ) : (
-        <Changes caption={caption} changes={changes} />
-      )}
-    </>
-  )
 }
