@@ -4,9 +4,10 @@
  * already paid for, tiers keep counting, and access price and minimum charge are due once per
  * session.
  */
+import { modelOf } from './pricing/models.ts'
 import type { Carried, CategoryPrice, Payment } from './segment-parts.ts'
 import type { Segment, SegmentStart } from './session.ts'
-import { charge, type PricePosition, type Tariff, type TariffTerms, UNLIMITED } from './tariff.ts'
+import { canFall, charge, type PricePosition, type Tariff, type TariffTerms } from './tariff.ts'
 
 /** The position at the start of a run without earlier charged units. */
 export const START_POSITION: PricePosition = Object.freeze({
@@ -55,7 +56,7 @@ export function continuePrice(
   const kept = start.others.map((other) => otherAfter(ended, other, othersAccessCharged))
   const positions = kept.map(({ position }) => position)
   if ([priced, covered, ...positions].every(isNew)) return { carried: null, others }
-  const mayFall = isVolume(ended.tariff) || ended.others.some(({ tariff }) => isVolume(tariff))
+  const mayFall = canFall(ended.tariff) || ended.others.some(({ tariff }) => canFall(tariff))
   const carried: Carried = {
     priced,
     covered,
@@ -154,18 +155,7 @@ function soldParts(tariff: Tariff, { at, ahead, before }: PricePosition): number
   const scale = scaleOf(tariff)
   const start = at * scale + ahead
   const end = (at + before) * scale
-  if (end <= start) return start - end
-  let from = 0
-  for (const [index, { units, interval, ceil }] of tariff.tiers.entries()) {
-    const isEndless = isVolume(tariff) && index === tariff.tiers.length - 1
-    const to = isEndless ? UNLIMITED : Math.min(UNLIMITED, from + units)
-    if (end <= to) {
-      const begun = (end - (isVolume(tariff) ? start : Math.max(from, start))) % interval
-      return ceil && begun > 0 ? Math.min(interval - begun, to - end) : 0
-    }
-    from = to
-  }
-  return 0
+  return end <= start ? start - end : modelOf(tariff.terms).sold(tariff.tiers, start, end)
 }
 
 /** Payments of the segment and those carried into it, merged by bucket and kind. */
@@ -197,10 +187,6 @@ function withoutAccess(other: CategoryPrice): CategoryPrice {
 function isNew(position: PricePosition): boolean {
   const { at, ahead, before, credit } = position
   return at === 0 && ahead === 0 && before === 0 && credit === 0
-}
-
-function isVolume({ terms }: Tariff): boolean {
-  return terms?.method === 'volume'
 }
 
 function scaleOf({ terms }: Tariff): number {

@@ -3,8 +3,10 @@ import { describe, expect, it } from 'vitest'
 import { UNLIMITED_TOTAL } from '../../src/domain/counters.ts'
 import { explain, type RatingStep } from '../../src/domain/explain.ts'
 import type { Line } from '../../src/domain/line.ts'
+import { PRICING_METHODS } from '../../src/domain/pricing/models.ts'
+import { UNLIMITED } from '../../src/domain/pricing/tier.ts'
 import type { Payment } from '../../src/domain/segment-parts.ts'
-import { charge, type PricePosition, type Tariff, UNLIMITED } from '../../src/domain/tariff.ts'
+import { charge, type PricePosition, type Tariff } from '../../src/domain/tariff.ts'
 import {
   add,
   type Fraction,
@@ -177,7 +179,7 @@ const tariff: fc.Arbitrary<Tariff> = fc.record({
   extraDigits: fc.integer({ min: 0, max: 6 }),
   terms: fc.option(
     fc.record({
-      method: fc.constantFrom('tiered' as const, 'volume' as const),
+      method: fc.constantFrom(...PRICING_METHODS),
       unitScale: fc.constantFrom(1, 10, 1_000),
       factor: fc.integer({ min: 0, max: 200 }),
       factorDigits: fc.integer({ min: 0, max: 3 }),

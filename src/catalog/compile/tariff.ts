@@ -12,7 +12,8 @@ import {
   objectAt,
 } from '../../domain/fields.ts'
 import { type ExactDecimal, MICROS_DIGITS, toScale } from '../../domain/money.ts'
-import { type Tariff, type Tier, UNLIMITED } from '../../domain/tariff.ts'
+import { type Tier, UNLIMITED } from '../../domain/pricing/tier.ts'
+import type { Tariff } from '../../domain/tariff.ts'
 import { PLAIN_TERMS, priceRounding, type RateTerms, withTerms } from '../../domain/tariff-terms.ts'
 import type { CompileOptions } from './document.ts'
 

@@ -1,4 +1,5 @@
 /** Prices of units, in exact fractions and from the rules: tier by tier, rounded once. */
+import type { PricingMethod } from '../../../src/domain/pricing/models.ts'
 import {
   add,
   downward,
@@ -22,8 +23,7 @@ export interface ModelTier {
 export interface ModelTariff {
   tiers: ModelTier[]
   access: Fraction
-  /** The tier in which the volume ends prices all of it. */
-  isVolume?: boolean
+  method?: PricingMethod
   /** Tiers count in this fraction of a unit. */
   partsPerUnit?: bigint
   factor?: Fraction
@@ -31,12 +31,12 @@ export interface ModelTariff {
   rounding?: { mode: 'up' | 'down' | 'nearest'; step: bigint }
 }
 
-/** Micros for the first units from zero: tier by tier, rounded once. */
+/** Micros for the first units from zero, rounded once. */
 export function priceOf(tariff: ModelTariff, units: bigint, withAccess: boolean): bigint {
   if (units === 0n) return 0n
-  const { isVolume, partsPerUnit = 1n, factor = fraction(1), minimum, rounding } = tariff
+  const { method = 'tiered', partsPerUnit = 1n, factor = fraction(1), minimum, rounding } = tariff
   const parts = units * partsPerUnit
-  let sum = isVolume ? volumePrice(tariff.tiers, parts) : tieredPrice(tariff.tiers, parts)
+  let sum = MODELS[method](tariff.tiers, parts)
   if (withAccess) sum = add(sum, tariff.access)
   sum = times(sum, factor)
   if (withAccess && minimum && isLess(sum, minimum)) sum = minimum
@@ -45,6 +45,13 @@ export function priceOf(tariff: ModelTariff, units: bigint, withAccess: boolean)
   if (rounding.mode === 'up') return upward(steps) * rounding.step
   if (rounding.mode === 'down') return downward(steps) * rounding.step
   return downward(add(steps, fraction(1, 2))) * rounding.step
+}
+
+type ModelPrice = (tiers: readonly ModelTier[], units: bigint) => Fraction
+
+const MODELS: Readonly<Record<PricingMethod, ModelPrice>> = {
+  tiered: tieredPrice,
+  volume: volumePrice,
 }
 
 function tieredPrice(tiers: readonly ModelTier[], units: bigint): Fraction {

@@ -2,6 +2,7 @@
  * Prices of units. A step is the smallest unit of a case: 10^-k base units, where k is the highest
  * number of decimals of any volume, group value or unit bucket of the case. Tiers may be finer.
  */
+import type { PricingMethod } from '../../../../src/domain/pricing/models.ts'
 import { type Fraction, fraction, upward } from '../../domain/fraction.ts'
 import type { OverrideDocument, PriceDocument, RateDocument, TierDocument } from './case.ts'
 import { exact, larger, leastOf, microsOf, product, roundedTo, sum, ZERO } from './exact.ts'
@@ -15,7 +16,7 @@ interface Tier {
 }
 
 export interface ModelTariff {
-  method: 'tiered' | 'volume'
+  method: PricingMethod
   tiers: Tier[]
   access: Fraction
   minimum: Fraction
@@ -68,11 +69,16 @@ function tiersOf(documents: readonly TierDocument[]): Tier[] {
 export function priceOf(tariff: ModelTariff, steps: bigint, bearsAccess: boolean): bigint {
   if (steps === 0n) return 0n
   const units = fraction(steps, tariff.stepsPerUnit)
-  const usage = tariff.method === 'volume' ? byVolume(tariff, units) : byTiers(tariff, units)
+  const usage = MODELS[tariff.method](tariff, units)
   let price = product(bearsAccess ? sum(usage, tariff.access) : usage, tariff.factor)
   if (bearsAccess) price = larger(price, tariff.minimum)
   const { rounding } = tariff
   return microsOf(rounding === null ? price : roundedTo(price, rounding.how, rounding.places))
+}
+
+const MODELS: Readonly<Record<PricingMethod, typeof byTiers>> = {
+  tiered: byTiers,
+  volume: byVolume,
 }
 
 function byTiers({ tiers }: ModelTariff, units: Fraction): Fraction {

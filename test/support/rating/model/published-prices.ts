@@ -3,6 +3,7 @@
  * units; `~` before it: in proportion. `published` rows come from the best-known public
  * implementation; if the rules of Tollgate differ, the row has the result of Tollgate.
  */
+import type { PricingMethod } from '../../../../src/domain/pricing/models.ts'
 import { readTable } from '../../domain/table.ts'
 import type {
   BucketDocument,
@@ -117,7 +118,7 @@ export const CHARGE_CASES: QuoteCase[] = [
 export const TAX_CASES: QuoteCase[] = readTable(TAXES).map(taxedCase)
 export const GRANT_CASES: QuoteCase[] = readTable(GRANTS).map(granted)
 
-function charged(row: Record<string, string>, method: 'tiered' | 'volume'): QuoteCase {
+function charged(row: Record<string, string>, method: PricingMethod): QuoteCase {
   const usagev = Number(row['units'])
   return {
     name: `${method}: ${row['case']}`,

@@ -31,7 +31,7 @@ export const WHY: Readonly<Record<keyof typeof EN, string>> = {
   'why.source.service': 'Preis des Dienstes {name}',
   'why.source.rate': 'eigener Preis des Tarifs {name}',
   'why.band': 'Zeitband {band}',
-  'why.volume': 'alle Einheiten zum Preis einer Stufe',
+  'why.method.volume': 'alle Einheiten zum Preis einer Stufe',
   'why.mode.half-even': 'halb zu gerade',
   'why.mode.up': 'aufwärts',
   'why.mode.down': 'abwärts',

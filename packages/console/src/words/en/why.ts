@@ -30,7 +30,7 @@ export const WHY = {
   'why.source.service': 'price of service {name}',
   'why.source.rate': 'own price of rate {name}',
   'why.band': 'time band {band}',
-  'why.volume': 'all units at the price of one tier',
+  'why.method.volume': 'all units at the price of one tier',
   'why.mode.half-even': 'half to even',
   'why.mode.up': 'up',
   'why.mode.down': 'down',
