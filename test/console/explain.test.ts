@@ -7,6 +7,7 @@ import { KINDS, type Step } from '../../packages/console/src/parts/explain/steps
 import { WHY as WHY_DE } from '../../packages/console/src/words/de/why.ts'
 import { WHY as WHY_EN } from '../../packages/console/src/words/en/why.ts'
 import type { RatingStep } from '../../src/domain/explain.ts'
+import { PRICING_METHODS } from '../../src/domain/pricing/models.ts'
 import { call, prepaid, rate, resultsOf, wallet } from '../support/billing/quote/case-builder.ts'
 
 function speechOf(words: Readonly<Record<string, string>>, language: string): Speech {
@@ -69,6 +70,14 @@ describe('amounts of money, and no others', () => {
   ])('of %j name the currency', (step, sentence) => {
     expect(sentenceOf(step, 'call', own)).toBe(sentence)
   })
+})
+
+it.each(PRICING_METHODS)('the price model %s has its words in both languages', (method) => {
+  const heads = [EN, DE].map((speech) => sentenceOf({ ...PRICE, method }, 'call', speech))
+  const plain = [EN, DE].map((speech) => sentenceOf(PRICE, 'call', speech))
+  expect(heads.map((head, index) => head.length > plain[index]!.length)).toEqual(
+    method === 'tiered' ? [false, false] : [true, true],
+  )
 })
 
 /** A new kind of step does not compile here without its sentence. */

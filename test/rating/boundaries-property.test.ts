@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest'
 import type { PriceSet } from '../../src/domain/catalogue.ts'
 import type { Line } from '../../src/domain/line.ts'
 import type { Tariff } from '../../src/domain/tariff.ts'
+import { PLAIN_TERMS, withTerms } from '../../src/domain/tariff-terms.ts'
 import { modelTariff, SMALL, tariffOf, tariffWithTerms } from '../support/domain/arbitraries.ts'
 import { priceOf } from '../support/domain/model-price.ts'
 import { moneyOf } from '../support/domain/owners.ts'
@@ -28,6 +29,10 @@ function bandsOf(tariff: Tariff, other: Tariff): PriceSet {
     toSecond: (hour + 1) * 3600,
   }))
   return { tariff, bands }
+}
+
+function packages(tariff: Tariff): Tariff {
+  return withTerms(tariff, { ...PLAIN_TERMS, method: 'package' })
 }
 
 function sceneOf(price: PriceSet, money: number, atMs: number): RatingFixture {
@@ -84,7 +89,7 @@ function rejoined(reports: readonly Report[]): Report[] {
   return [{ minutes, used, before: -1, asks: false }]
 }
 
-const plain = tariffOf(SMALL)
+const plain = fc.oneof(tariffOf(SMALL), tariffOf(SMALL).map(packages))
 const any = fc.oneof(plain, tariffWithTerms(SMALL))
 const beforeEndOfCycle = START_MS + 31 * DAY - 30 * MINUTE
 

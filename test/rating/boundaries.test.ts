@@ -278,6 +278,47 @@ describe('usage across the edge of a time band', () => {
     expect(call.scene.subscriber.owed).toBe(0)
   })
 
+  it('pays a block of a package that has begun, and the next one where it ends', () => {
+    const blocks = (price: number) => {
+      return tariff(
+        [
+          [50, price, 40],
+          [UNLIMITED, price, 10],
+        ],
+        { terms: { ...VOLUME, method: 'package' } },
+      )
+    }
+    const call = new Call({ price: blocks(300), night: blocks(7), atMs })
+    call.send('start', 0, { requested: 600 })
+    call.send('update', 45, { used: 45, requested: 600 })
+    call.send('release', 45, { used: 46 })
+    // By day one block; at night those from 40 to 80, and from 80 to 90 and 100.
+    expect(call.summary()).toEqual([
+      ['202608', '', 30, 300],
+      ['202608', 'night', 61, 21],
+    ])
+  })
+
+  it('never costs more than was reserved if blocks of a package cross tiers', () => {
+    const night = tariff(
+      [
+        [100, 1000, 24],
+        [100, 0, 78],
+        [UNLIMITED, 30, 1],
+      ],
+      { terms: { ...VOLUME, method: 'package' } },
+    )
+    const money = moneyOf(6000, { toMs: FAR.toMs })
+    // After 2 units the blocks of both tiers are used up at 200: the third one prices the most.
+    for (const usedBefore of [0, 2, 29, 200]) {
+      const call = new Call({ price: tariffFrom('1/1'), night, buckets: [money], atMs })
+      const granted = call.send('start', 0, { requested: 300 })?.granted ?? 0
+      expect(granted).toBeGreaterThan(200)
+      call.send('release', 45, { used: granted, usedBefore })
+      expect(call.scene.subscriber.owed).toBe(0)
+    }
+  })
+
   it('is split by largest remainder if a report spans several edges', () => {
     const call = new Call({ night: tariffFrom('1/1'), price: tariffFrom('2/1'), atMs: START_MS })
     call.scene.nowMs = START_MS + 21 * HOUR

@@ -12,6 +12,10 @@ export interface PriceModel {
   readonly about: string
   /** Whether more units may cost less. A price falls only at the start of a tier. */
   readonly canFall: boolean
+  /** Fields of tiers that have the same value in all prices. */
+  readonly fixed?: Partial<Pick<Tier, 'interval' | 'ceil'>>
+  /** Whether an interval that begins in a tier may end in a later one. */
+  readonly crossesTiers?: boolean
   /** The price of one or more units, in the scale of the prices; -1 if it is no safe integer. */
   price(tiers: readonly Tier[], start: number, units: number): number
   /** The same price, exact: for the explanation, and for amounts beyond the safe integers. */

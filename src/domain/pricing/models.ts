@@ -1,11 +1,13 @@
 /** The price models, by the value of `pricing_method`. */
 import type { PriceModel } from './model.ts'
+import { PACKAGE } from './package.ts'
 import { TIERED } from './tiered.ts'
 import { VOLUME } from './volume.ts'
 
 export const PRICE_MODELS = {
   tiered: TIERED,
   volume: VOLUME,
+  package: PACKAGE,
 } as const satisfies Readonly<Record<string, PriceModel>>
 
 export type PricingMethod = keyof typeof PRICE_MODELS

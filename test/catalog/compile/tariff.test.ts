@@ -147,6 +147,16 @@ describe('terms', () => {
     expect(compiled).toEqual({ ...plain, factor: 1, factorDigits: 0, ...expected })
   })
 
+  it('of a package charge blocks whole: a written rate may not say otherwise', () => {
+    const price = { rate: [tier({ ceil: false })] }
+    const terms = { method: 'package', rounding: null } as const
+    expect(compile(price, LENIENT, terms).tiers[0]?.ceil).toBe(true)
+    expect(refusal(() => compile(price, STRICT, terms))).toBe(
+      'P.rate.0.ceil must not be false: with package it has no effect',
+    )
+    expect(compile(price, STRICT).tiers[0]?.ceil).toBe(false)
+  })
+
   it('are null for rounding after tax', () => {
     const rounding = { ...half, stage: 'after_tax' } as const
     expect(compile({ rate: [tier()] }, LENIENT, { method: 'tiered', rounding }).terms).toBeNull()

@@ -52,6 +52,7 @@ type ModelPrice = (tiers: readonly ModelTier[], units: bigint) => Fraction
 const MODELS: Readonly<Record<PricingMethod, ModelPrice>> = {
   tiered: tieredPrice,
   volume: volumePrice,
+  package: packagePrice,
 }
 
 function tieredPrice(tiers: readonly ModelTier[], units: bigint): Fraction {
@@ -74,6 +75,28 @@ function volumePrice(tiers: readonly ModelTier[], units: bigint): Fraction {
     end += tier.units
   }
   return tierPrice(tiers.at(-1)!, units)
+}
+
+/** Block by block. */
+function packagePrice(tiers: readonly ModelTier[], units: bigint): Fraction {
+  let sum = fraction(0)
+  for (let begin = 0n; begin < units; ) {
+    const tier = tierAt(tiers, begin)
+    if (tier === null) return sum
+    sum = add(sum, tier.price)
+    begin += tier.interval
+  }
+  return sum
+}
+
+/** The tier of the unit that begins at a position; null beyond the last one. */
+function tierAt(tiers: readonly ModelTier[], position: bigint): ModelTier | null {
+  let end = 0n
+  for (const tier of tiers) {
+    if (tier.units === null || position < end + tier.units) return tier
+    end += tier.units
+  }
+  return null
 }
 
 function tierPrice({ interval, price, ceil }: ModelTier, units: bigint): Fraction {

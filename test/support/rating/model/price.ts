@@ -79,6 +79,7 @@ export function priceOf(tariff: ModelTariff, steps: bigint, bearsAccess: boolean
 const MODELS: Readonly<Record<PricingMethod, typeof byTiers>> = {
   tiered: byTiers,
   volume: byVolume,
+  package: byBlocks,
 }
 
 function byTiers({ tiers }: ModelTariff, units: Fraction): Fraction {
@@ -103,6 +104,28 @@ function byVolume({ tiers }: ModelTariff, units: Fraction): Fraction {
     if (units.over * end.under <= end.over * units.under) return tierPrice(tier, units)
   }
   return tierPrice(tiers.at(-1)!, units)
+}
+
+/** As many blocks as begin in a tier; the last one may end beyond it. */
+function byBlocks({ tiers }: ModelTariff, units: Fraction): Fraction {
+  let price = ZERO
+  let paid = ZERO
+  let end = ZERO
+  for (const { size, interval, price: each } of tiers) {
+    end = size === null ? units : sum(end, size)
+    const missing = sum(leastFraction(end, units), product(fraction(-1), paid))
+    if (missing.over <= 0n) continue
+    const blocks = fraction(
+      upward({ over: missing.over * interval.under, under: missing.under * interval.over }),
+    )
+    price = sum(price, product(blocks, each))
+    paid = sum(paid, product(blocks, interval))
+  }
+  return price
+}
+
+function leastFraction(a: Fraction, b: Fraction): Fraction {
+  return a.over * b.under <= b.over * a.under ? a : b
 }
 
 function tierPrice({ interval, price, ceil }: Tier, units: Fraction): Fraction {

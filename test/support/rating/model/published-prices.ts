@@ -62,6 +62,20 @@ const WHOLE_VOLUMES = `
   | beyond the last     | 0–10 1/1; 10–20 0.5/1                 | 0      | 30    | 15    |
 `
 
+/** A block is used up before the next, at the price of the tier in which it begins. */
+const PACKAGES = `
+  | case                | tiers                            | access | units | price |
+  |---------------------|----------------------------------|--------|-------|-------|
+  | first block         | 0–∞ 5/100                        | 0      | 1     | 5     |
+  | used up             | 0–∞ 5/100                        | 0      | 100   | 5     |
+  | second block        | 0–∞ 5/100                        | 0.2    | 100.5 | 10.2  |
+  | beyond its tier     | 0–250 5/100; 250–∞ 2/50          | 0      | 300   | 15    |
+  | of the second tier  | 0–250 5/100; 250–∞ 2/50          | 0      | 301   | 17    |
+  | past a whole tier   | 0–10 3/100; 10–60 9/1; 60–∞ 4/10 | 0      | 101   | 7     |
+  | free units before   | 0–50 0/50; 50–∞ 5/100            | 0      | 51    | 5     |
+  | beyond the last     | 0–10 3/8                         | 0      | 30    | 6     |
+`
+
 const TAXES = `
   | case                      | price | tax        | rounding             | aprice       | final  |
   |---------------------------|-------|------------|----------------------|--------------|--------|
@@ -114,6 +128,7 @@ const EVENT = { rate: 'T01', urt: '2026-01-05T18:31:05Z' }
 export const CHARGE_CASES: QuoteCase[] = [
   ...readTable(CHARGES).map((row) => charged(row, 'tiered')),
   ...readTable(WHOLE_VOLUMES).map((row) => charged(row, 'volume')),
+  ...readTable(PACKAGES).map((row) => charged(row, 'package')),
 ]
 export const TAX_CASES: QuoteCase[] = readTable(TAXES).map(taxedCase)
 export const GRANT_CASES: QuoteCase[] = readTable(GRANTS).map(granted)

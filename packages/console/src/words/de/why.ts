@@ -32,6 +32,7 @@ export const WHY: Readonly<Record<keyof typeof EN, string>> = {
   'why.source.rate': 'eigener Preis des Tarifs {name}',
   'why.band': 'Zeitband {band}',
   'why.method.volume': 'alle Einheiten zum Preis einer Stufe',
+  'why.method.package': 'in Blöcken, die einer nach dem anderen verbraucht werden',
   'why.mode.half-even': 'halb zu gerade',
   'why.mode.up': 'aufwärts',
   'why.mode.down': 'abwärts',

@@ -31,6 +31,7 @@ export const WHY = {
   'why.source.rate': 'own price of rate {name}',
   'why.band': 'time band {band}',
   'why.method.volume': 'all units at the price of one tier',
+  'why.method.package': 'in blocks, each used up before the next',
   'why.mode.half-even': 'half to even',
   'why.mode.up': 'up',
   'why.mode.down': 'down',
