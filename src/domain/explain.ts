@@ -45,8 +45,9 @@ export interface TierStep {
 
 /**
  * A change of the sum of the tiers, in this order; `amount` is added. `begun`: units in an interval
- * that was paid for at an earlier price. `credited`: the part of a minimum charge that was paid
- * before. `earlier`: preceding units of the run, whose cost is subtracted.
+ * that was paid for at an earlier price. `credited`: the part of a minimum charge, or
+ * the fixed price, that was paid before. `earlier`: preceding units of the run, whose cost is
+ * subtracted.
  */
 export type ChangeStep =
   | { step: 'begun'; units: number; amount: string }

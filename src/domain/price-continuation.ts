@@ -119,7 +119,9 @@ function positionAfter(
     const { at, ahead, credit } = position
     return { at, ahead, before, access: position.access || (access && units > 0), credit }
   }
-  const sold = soldParts(tariff, { ...position, before })
+  const sold = modelOf(tariff.terms).isCredited
+    ? Math.max(0, position.ahead - before * scaleOf(tariff))
+    : soldParts(tariff, { ...position, before })
   return {
     at: position.at + before,
     ahead: Math.ceil((sold * scaleOf(next)) / scaleOf(tariff)),
@@ -129,7 +131,7 @@ function positionAfter(
   }
 }
 
-/** The part of a paid minimum charge that the usage of the run has not reached. */
+/** A fixed price that was paid, and the part of a minimum charge that usage has not reached. */
 function creditAfter(
   tariff: Tariff,
   position: PricePosition,
@@ -137,11 +139,13 @@ function creditAfter(
   access: boolean,
 ): number {
   const minimum = tariff.terms?.minimum ?? 0
-  if (units === 0 || (position.credit === 0 && minimum === 0)) return position.credit
+  const isCredited = modelOf(tariff.terms).isCredited === true
+  if (units === 0 || (position.credit === 0 && minimum === 0 && !isCredited)) return position.credit
   const whole = { ...position, before: 0, credit: 0 }
   const paid = charge(tariff, units, access, whole)
   const terms: TariffTerms | null = tariff.terms === null ? null : { ...tariff.terms, minimum: 0 }
-  const used = charge({ ...tariff, terms }, units, access, whole)
+  const tiers = isCredited ? tariff.tiers.map((tier) => ({ ...tier, price: 0 })) : tariff.tiers
+  const used = charge({ ...tariff, tiers, terms }, units, access, whole)
   return Math.max(0, position.credit - paid) + paid - used
 }
 

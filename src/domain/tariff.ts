@@ -59,7 +59,7 @@ export interface PricePosition {
   before: number
   /** Whether one of those segments was charged the access price. */
   access: boolean
-  /** Micros of a minimum charge paid before the run that its usage did not reach. */
+  /** Micros paid before the run for no units: a fixed price, or a minimum charge not reached. */
   credit: number
 }
 

@@ -125,7 +125,7 @@ const SENTENCES: Readonly<Record<RatingStep['step'], readonly (readonly [RatingS
     credited: [
       [
         { step: 'credited', amount: '-0.4' },
-        'part of the minimum charge that was paid before: -0.4',
+        'part of the minimum charge, or fixed price, that was paid before: -0.4',
       ],
     ],
     earlier: [

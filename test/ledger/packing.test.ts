@@ -126,6 +126,7 @@ describe(`packed values (seed ${SEED})`, () => {
     [{ method: 'tiered', rounding: null }, '05', '000a050109'],
     [{ method: 'volume', rounding: null }, '05', '010a050109'],
     [{ method: 'package', rounding: null }, '05', '040a050109'],
+    [{ method: 'graduated_flat', rounding: ROUNDED }, '05', '070a05010900e02710'],
     [{ method: 'tiered', rounding: ROUNDED }, '05', '020a05010900e02710'],
     [{ method: 'volume', rounding: ROUNDED }, '05', '030a05010900e02710'],
   ] as const)('have the same bytes in all releases: a price with terms %j', (terms, head, tail) => {

@@ -299,6 +299,33 @@ describe('usage across the edge of a time band', () => {
     ])
   })
 
+  it('has one fixed price: what was paid before counts against that of a higher tier', () => {
+    const fixed = (first: number, second: number) => {
+      return tariff(
+        [
+          [50, first, 1],
+          [UNLIMITED, second, 1],
+        ],
+        { terms: { ...VOLUME, method: 'graduated_flat' } },
+      )
+    }
+    const dearer = new Call({ price: fixed(500, 800), night: fixed(600, 700), atMs })
+    dearer.send('start', 0, { requested: 600 })
+    dearer.send('release', 90, { used: 90 })
+    expect(dearer.summary()).toEqual([
+      ['202608', '', 30, 500],
+      ['202608', 'night', 60, 200],
+    ])
+    const cheaper = new Call({ price: fixed(500, 300) })
+    cheaper.send('start', 0, { requested: 600 })
+    cheaper.send('release', 90, { used: 90 })
+    expect(cheaper.summary()).toEqual([
+      ['202608', '', 30, 500],
+      ['202609', '', 60, -200],
+    ])
+    expect(cheaper.money).toMatchObject({ spent: 300, reserved: 0 })
+  })
+
   it('never costs more than was reserved if blocks of a package cross tiers', () => {
     const night = tariff(
       [

@@ -16,6 +16,8 @@ export interface PriceModel {
   readonly fixed?: Partial<Pick<Tier, 'interval' | 'ceil'>>
   /** Whether an interval that begins in a tier may end in a later one. */
   readonly crossesTiers?: boolean
+  /** Whether another tariff continues from the money that was paid, not from the units sold. */
+  readonly isCredited?: boolean
   /** The price of one or more units, in the scale of the prices; -1 if it is no safe integer. */
   price(tiers: readonly Tier[], start: number, units: number): number
   /** The same price, exact: for the explanation, and for amounts beyond the safe integers. */

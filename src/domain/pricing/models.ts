@@ -1,4 +1,6 @@
 /** The price models, by the value of `pricing_method`. */
+
+import { GRADUATED_FLAT } from './graduated-flat.ts'
 import type { PriceModel } from './model.ts'
 import { PACKAGE } from './package.ts'
 import { TIERED } from './tiered.ts'
@@ -8,6 +10,7 @@ export const PRICE_MODELS = {
   tiered: TIERED,
   volume: VOLUME,
   package: PACKAGE,
+  graduated_flat: GRADUATED_FLAT,
 } as const satisfies Readonly<Record<string, PriceModel>>
 
 export type PricingMethod = keyof typeof PRICE_MODELS

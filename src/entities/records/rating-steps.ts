@@ -85,7 +85,9 @@ export const RATING_STEP: Schema = either(
     to: money('Multiple to which it is rounded'),
     amount: SUM,
   }),
-  step('credited', 'The part of a minimum charge that was paid before.', { amount: ADDED }),
+  step('credited', 'The part of a minimum charge, or the fixed price, that was paid before.', {
+    amount: ADDED,
+  }),
   step('earlier', 'Preceding units of the run, whose cost is subtracted.', {
     units: UNITS,
     amount: ADDED,

@@ -53,6 +53,7 @@ const MODELS: Readonly<Record<PricingMethod, ModelPrice>> = {
   tiered: tieredPrice,
   volume: volumePrice,
   package: packagePrice,
+  graduated_flat: flatPrice,
 }
 
 function tieredPrice(tiers: readonly ModelTier[], units: bigint): Fraction {
@@ -69,12 +70,21 @@ function tieredPrice(tiers: readonly ModelTier[], units: bigint): Fraction {
 }
 
 function volumePrice(tiers: readonly ModelTier[], units: bigint): Fraction {
+  return tierPrice(tierReached(tiers, units), units)
+}
+
+function flatPrice(tiers: readonly ModelTier[], units: bigint): Fraction {
+  return units === 0n ? fraction(0) : tierReached(tiers, units).price
+}
+
+/** The tier of the last unit; the last tier beyond all of them. */
+function tierReached(tiers: readonly ModelTier[], units: bigint): ModelTier {
   let end = 0n
   for (const tier of tiers) {
-    if (tier.units === null || units <= end + tier.units) return tierPrice(tier, units)
+    if (tier.units === null || units <= end + tier.units) return tier
     end += tier.units
   }
-  return tierPrice(tiers.at(-1)!, units)
+  return tiers.at(-1)!
 }
 
 /** Block by block. */

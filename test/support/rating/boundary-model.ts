@@ -1,8 +1,9 @@
 /**
  * The model of prices across boundaries, unit by unit and in exact fractions: an interval that has
  * begun is sold, whatever tariff follows, and tiers count the units of the whole session. Written
- * from the rules, not from the code under test. Without prices that can fall, minimum charges and rounding
- * rules: for these the model is the price of the whole (test/support/domain/model-price.ts).
+ * from the rules, not from the code under test. Without prices that can fall or are fixed, minimum
+ * charges and rounding rules: for these the model is the price of the whole
+ * (test/support/domain/model-price.ts).
  */
 import { add, type Fraction, fraction, nearestEven } from '../domain/fraction.ts'
 import type { ModelTariff } from '../domain/model-price.ts'

@@ -80,6 +80,7 @@ const MODELS: Readonly<Record<PricingMethod, typeof byTiers>> = {
   tiered: byTiers,
   volume: byVolume,
   package: byBlocks,
+  graduated_flat: (tariff, units) => tierReached(tariff, units).price,
 }
 
 function byTiers({ tiers }: ModelTariff, units: Fraction): Fraction {
@@ -95,15 +96,19 @@ function byTiers({ tiers }: ModelTariff, units: Fraction): Fraction {
   return price
 }
 
+function byVolume(tariff: ModelTariff, units: Fraction): Fraction {
+  return tierPrice(tierReached(tariff, units), units)
+}
+
 /** The one tier in whose range the volume ends; the last one beyond all of them. */
-function byVolume({ tiers }: ModelTariff, units: Fraction): Fraction {
+function tierReached({ tiers }: ModelTariff, units: Fraction): Tier {
   let end = ZERO
   for (const tier of tiers) {
-    if (tier.size === null) return tierPrice(tier, units)
+    if (tier.size === null) return tier
     end = sum(end, tier.size)
-    if (units.over * end.under <= end.over * units.under) return tierPrice(tier, units)
+    if (units.over * end.under <= end.over * units.under) return tier
   }
-  return tierPrice(tiers.at(-1)!, units)
+  return tiers.at(-1)!
 }
 
 /** As many blocks as begin in a tier; the last one may end beyond it. */

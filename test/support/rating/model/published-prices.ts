@@ -76,6 +76,17 @@ const PACKAGES = `
   | beyond the last     | 0–10 3/8                         | 0      | 30    | 6     |
 `
 
+/** One price for all units: that of the tier which they reach. */
+const FIXED_PRICES = `
+  | case                | tiers                       | access | units | price |
+  |---------------------|-----------------------------|--------|-------|-------|
+  | first unit          | 0–100 5/1; 100–∞ 20/1       | 0      | 1     | 5     |
+  | end of the first    | 0–100 5/7; 100–∞ 20/7       | 0.2    | 100   | 5.2   |
+  | begin of the second | 0–100 5/1; 100–∞ 20/1       | 0      | 100.5 | 20    |
+  | cheaper             | ~ 0–100 5/1; ~ 100–∞ 2/1    | 0      | 101   | 2     |
+  | beyond the last     | 0–10 3/1; 10–20 4/1         | 0      | 30    | 4     |
+`
+
 const TAXES = `
   | case                      | price | tax        | rounding             | aprice       | final  |
   |---------------------------|-------|------------|----------------------|--------------|--------|
@@ -129,6 +140,7 @@ export const CHARGE_CASES: QuoteCase[] = [
   ...readTable(CHARGES).map((row) => charged(row, 'tiered')),
   ...readTable(WHOLE_VOLUMES).map((row) => charged(row, 'volume')),
   ...readTable(PACKAGES).map((row) => charged(row, 'package')),
+  ...readTable(FIXED_PRICES).map((row) => charged(row, 'graduated_flat')),
 ]
 export const TAX_CASES: QuoteCase[] = readTable(TAXES).map(taxedCase)
 export const GRANT_CASES: QuoteCase[] = readTable(GRANTS).map(granted)

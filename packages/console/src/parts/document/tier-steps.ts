@@ -93,8 +93,8 @@ const NARROWEST = 1 / 120
 const UNIT_PARTS = 1e6
 
 /**
- * The ends of the intervals. With `volume` one tier prices all units, so they begin at 0; a block of
- * a `package` may end in a later tier.
+ * The ends of the intervals. With `volume` one tier prices all units, so they begin at 0; a block
+ * of a `package` may end in a later tier; a tier of `graduated_flat` is one interval.
  */
 export function pointsOf(
   steps: readonly PriceStep[],
@@ -104,7 +104,8 @@ export function pointsOf(
   let origin = 0
   return steps.flatMap((step) => {
     if (method === 'tiered') origin = step.from
-    const points = pointsIn(step, scale, origin)
+    const isFixed = method === 'graduated_flat'
+    const points = pointsIn(isFixed ? { ...step, interval: 'Infinity' } : step, scale, origin)
     if (method === 'package' && step.to !== null) origin = boundFrom(step.to, origin, step)
     return points
   })
