@@ -6,10 +6,19 @@ import { type Allocation, allocate, moneyOffers } from './allocate.ts'
 import { type FundingSource, type OwnerState, withBuckets } from './bucket.ts'
 import type { AfterBoundary, SettleState } from './charge-program.ts'
 import { findBucket } from './copy-on-write.ts'
-import { continuePrice, isSameTariff, pricedPosition, soldUnits } from './price-continuation.ts'
+import {
+  continuePrice,
+  isSameTariff,
+  pricedPosition,
+  START_POSITION,
+  soldUnits,
+} from './price-continuation.ts'
+import { modelOf } from './pricing/models.ts'
+import { UNLIMITED } from './pricing/tier.ts'
 import { type PricedSegment, peakOfOthers, peakPrice, priceOf } from './segment.ts'
 import type { Segment, ServiceSession, Slice } from './session.ts'
 import { charge, largestFitting, PriceRangeError, peakCharge, type Tariff } from './tariff.ts'
+import { withTerms } from './tariff-terms.ts'
 
 /** A grant, and the additional reservation for its usage after the boundary. */
 export interface BoundaryGrant {
@@ -124,7 +133,9 @@ class BoundaryAllocation {
       const then = next.others[index]
       return then !== undefined && isSameTariff(other.tariff, then.tariff)
     })
-    const others = peakOfOthers(segment, granted) + (isSame ? 0 : peakOfOthers(next, granted))
+    const cut = next.others.map((other) => ({ ...other, tariff: cutAtTiers(other.tariff) }))
+    const after = isSame ? 0 : peakOfOthers({ ...next, others: cut }, granted)
+    const others = peakOfOthers(segment, granted) + after
     return this.#peakOfRetail(units) + others - priceOf(segment, segment.chargedUnits, segment.used)
   }
 
@@ -137,12 +148,28 @@ class BoundaryAllocation {
     if (isSameRate && isSameTariff(tariff, next.tariff)) {
       return peakCharge(tariff, from, from + total, access, carried?.priced)
     }
+    if (!isFew(units) && (crossesTiers(tariff) || crossesTiers(next.tariff))) {
+      return this.#highest(units)
+    }
     let peak = 0
     for (const before of splitsOf(segment, next.tariff, units)) {
       peak = Math.max(peak, this.#splitAt(before, Math.min(units.after, total - before)))
     }
     const isKnown = isFew(units) || hasSteps(tariff, next.tariff)
     return peak + (isKnown ? 0 : highestIntervalPrice(next.tariff))
+  }
+
+  /** An upper bound: both sides at their highest. */
+  #highest({ before, total }: PricedUnits): number {
+    const { tariff, priced: from, access, carried } = this.#segment
+    const next = this.#next.tariff
+    const reached = (carried?.priced.at ?? 0) + (carried?.priced.before ?? 0) + from
+    const position = { ...START_POSITION, at: this.#isSameRate ? reached : 0 }
+    const isBorne = this.#work.service.accessCharged
+    return (
+      peakCharge(tariff, from, from + before, access, carried?.priced) +
+      peakCharge(cutAtTiers(next), 0, total, !isBorne, position)
+    )
   }
 
   /** Micros for the given numbers of charged units before and after the boundary. */
@@ -242,6 +269,19 @@ function eachSplit({ before }: PricedUnits): Set<number> {
 
 function within(end: number, total: number): number[] {
   return end > 0 && end < total ? [end] : []
+}
+
+/** With one endless tier all intervals follow each other anyway. */
+function crossesTiers({ tiers, terms }: Tariff): boolean {
+  const isOne = tiers.length === 1 && tiers[0]?.units === UNLIMITED
+  return modelOf(terms).crossesTiers === true && !isOne
+}
+
+/** Cut at the ends of its tiers, a price is never lower, wherever its first interval begins. */
+function cutAtTiers(tariff: Tariff): Tariff {
+  const { terms } = tariff
+  if (terms === null || !crossesTiers(tariff)) return tariff
+  return withTerms(tariff, { ...terms, method: 'tiered' })
 }
 
 /** Ends of the tiers in whole units, counted from the first unit. */

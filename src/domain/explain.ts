@@ -5,12 +5,15 @@
  */
 import { RETAIL } from './catalogue.ts'
 import { CREDIT, parseGroupCounter, UNLIMITED_TOTAL } from './counters.ts'
-import { exactText, type Fraction, integerFraction, plus, product } from './exact.ts'
+import { exactText, type Fraction, integerFraction, product } from './exact.ts'
 import type { Line } from './line.ts'
 import { MICROS_DIGITS } from './money.ts'
 import { START_POSITION } from './price-continuation.ts'
+import type { PricingMethod } from './pricing/models.ts'
+import type { Sale } from './pricing/tier.ts'
 import type { Payment } from './segment-parts.ts'
-import { charge, type PricePosition, type Tariff, type Tier, UNLIMITED } from './tariff.ts'
+import { charge, type ExactPart, exactPrice, type PricePosition, type Tariff } from './tariff.ts'
+import { PLAIN_TERMS } from './tariff-terms.ts'
 
 /** The price of units at one rate; the steps that follow it show its computation. */
 export interface PriceStep {
@@ -22,7 +25,7 @@ export interface PriceStep {
   source: string
   /** Time band; empty for the plain price. */
   band: string
-  method: 'tiered' | 'volume'
+  method: PricingMethod
   units: number
   amount: string
   /** Whether it is part of the charge, paid by included money, or only informational. */
@@ -42,8 +45,9 @@ export interface TierStep {
 
 /**
  * A change of the sum of the tiers, in this order; `amount` is added. `begun`: units in an interval
- * that was paid for at an earlier price. `credited`: the part of a minimum charge that was paid
- * before. `earlier`: preceding units of the run, whose cost is subtracted.
+ * that was paid for at an earlier price. `credited`: the part of a minimum charge, or
+ * the fixed price, that was paid before. `earlier`: preceding units of the run, whose cost is
+ * subtracted.
  */
 export type ChangeStep =
   | { step: 'begun'; units: number; amount: string }
@@ -128,24 +132,23 @@ function priceSteps(
 ): RatingStep[] {
   const made = new Computation(tariff, units, unit, position)
   made.run(access)
-  const method = tariff.terms?.method ?? 'tiered'
-  const amount = exactText(made.sum)
+  const { method } = tariff.terms ?? PLAIN_TERMS
+  const amount = microsText(made.micros)
   const head: PriceStep = { step: 'price', ...what, method, units: made.lineUnits(units), amount }
   return [head, ...made.steps]
 }
 
+const HALF_EVEN = { mode: 'half-even', step: 1 } as const
+
 class Computation {
   readonly steps: RatingStep[] = []
-  /** Sum in the currency, exact until it is rounded. */
-  sum: Fraction = integerFraction(0)
+  micros = 0n
   readonly #tariff: Tariff
   /** Units of this line, and of the whole run; the run is priced as one. */
   readonly #units: number
   readonly #whole: number
   readonly #position: PricePosition
   readonly #unit: Fraction
-  /** The unit of prices, in the currency. */
-  readonly #money: Fraction
   /** Number of tier units per base unit. */
   readonly #scale: number
 
@@ -155,7 +158,6 @@ class Computation {
     this.#whole = units + position.before
     this.#position = position
     this.#unit = unit
-    this.#money = { numerator: 1n, denominator: 10n ** BigInt(MICROS_DIGITS + tariff.extraDigits) }
     this.#scale = tariff.terms?.unitScale ?? 1
   }
 
@@ -166,17 +168,12 @@ class Computation {
 
   run(access: boolean): void {
     if (this.#units === 0) return
-    this.#addTiers()
-    const { access: accessPrice, terms } = this.#tariff
     const isBorne = access || this.#position.access
-    if (isBorne && accessPrice > 0) {
-      const amount = this.#signed(this.#moneyOf(accessPrice))
-      this.sum = plus(this.sum, amount)
-      this.steps.push({ step: 'access', amount: exactText(amount) })
-    }
-    if (terms !== null) this.#applyPercentage(terms.factor, terms.factorDigits)
-    if (isBorne && terms !== null) this.#applyMinimum(this.#moneyOf(terms.minimum))
-    this.#round()
+    const size = Math.abs(this.#whole)
+    const price = exactPrice(this.#tariff, size, isBorne, this.#position, (part) => {
+      this.steps.push(this.#stepOf(part))
+    })
+    this.micros = this.#units < 0 ? -price : price
     this.#subtractEarlier(isBorne)
   }
 
@@ -184,101 +181,60 @@ class Computation {
   #subtractEarlier(access: boolean): void {
     const { before, credit } = this.#position
     if (credit > 0) {
-      const paid = microsOf(-credit)
-      const isAll =
-        this.sum.numerator * paid.denominator + paid.numerator * this.sum.denominator <= 0n
-      const amount = isAll
-        ? { numerator: -this.sum.numerator, denominator: this.sum.denominator }
-        : paid
-      this.sum = plus(this.sum, amount)
-      this.steps.push({ step: 'credited', amount: exactText(amount) })
+      const paid = this.micros < BigInt(credit) ? this.micros : BigInt(credit)
+      this.micros -= paid
+      this.steps.push({ step: 'credited', amount: microsText(-paid) })
     }
     if (before === 0) return
     const cost = charge(this.#tariff, before, access, { ...this.#position, before: 0 })
-    this.sum = plus(this.sum, microsOf(-cost))
+    this.micros -= BigInt(cost)
     this.steps.push({ step: 'earlier', units: this.lineUnits(before), amount: microsText(-cost) })
   }
 
-  #addTiers(): void {
-    const { tiers, terms } = this.#tariff
-    const { at, ahead } = this.#position
-    const end = BigInt(Math.abs(this.#whole) + at) * BigInt(this.#scale)
-    const all = BigInt(Math.abs(this.#whole)) * BigInt(this.#scale)
-    const begun = all < BigInt(ahead) ? all : BigInt(ahead)
-    let left = all - begun
-    if (begun > 0n) this.steps.push({ step: 'begun', units: this.#tierUnits(begun), amount: '0' })
-    if (left === 0n) return
-    if (terms?.method === 'volume') {
-      const index = tierOfVolume(tiers, end)
-      if (index >= 0) this.#addTier(index, left)
-      return
-    }
-    let skipped = end - left
-    for (const [index, { units }] of tiers.entries()) {
-      const room = units === UNLIMITED ? left : BigInt(units) - skipped
-      skipped = units === UNLIMITED || room > 0n ? 0n : skipped - BigInt(units)
-      const taken = left < room ? left : room
-      if (taken <= 0n) continue
-      this.#addTier(index, taken)
-      left -= taken
-    }
-    if (left > 0n) {
-      this.steps.push({ step: 'beyond', units: this.#tierUnits(left), amount: '0' })
+  #stepOf(part: ExactPart): RatingStep {
+    switch (part.part) {
+      case 'tier':
+        return this.#tierStep(part.sale, part.amount)
+      case 'access':
+        return { step: 'access', amount: this.#amount(integerFraction(this.#tariff.access)) }
+      case 'percentage': {
+        const factor = exactText(part.factor)
+        return { step: 'percentage', factor, amount: this.#amount(part.sum) }
+      }
+      case 'minimum':
+        return { step: 'minimum', amount: this.#amount(part.sum) }
+      case 'rounding': {
+        const { mode, step: to } = this.#tariff.terms?.rounding ?? HALF_EVEN
+        const amount = exactText(this.#signed(microsOf(part.micros)))
+        return { step: 'rounding', mode, to: microsText(to), amount }
+      }
+      default:
+        return { step: part.part, units: this.#tierUnits(part.units), amount: '0' }
     }
   }
 
-  #addTier(index: number, taken: bigint): void {
-    const { interval, price, ceil } = this.#tariff.tiers[index]!
-    const size = BigInt(interval)
-    const exact: Fraction = { numerator: taken, denominator: size }
-    const begun = ceil ? integerFraction((taken + size - 1n) / size) : exact
-    const intervals = this.#signed(begun)
-    const amount = product(intervals, this.#moneyOf(price))
-    this.sum = plus(this.sum, amount)
-    this.steps.push({
+  #tierStep({ tier, units, interval, intervals }: Sale, amount: Fraction): TierStep {
+    return {
       step: 'tier',
-      tier: index + 1,
-      units: this.#tierUnits(taken),
-      interval: Number(exactText(this.#baseUnits(size))),
-      intervals: exactText(intervals),
-      price: exactText(this.#moneyOf(price)),
-      amount: exactText(amount),
-    })
-  }
-
-  #applyPercentage(factor: number, digits: number): void {
-    const part: Fraction = { numerator: BigInt(factor), denominator: 10n ** BigInt(digits) }
-    if (part.numerator === part.denominator) return
-    this.sum = product(this.sum, part)
-    const amount = exactText(this.sum)
-    this.steps.push({ step: 'percentage', factor: exactText(part), amount })
-  }
-
-  #applyMinimum(minimum: Fraction): void {
-    const { numerator, denominator } = this.#signed(this.sum)
-    if (numerator * minimum.denominator >= minimum.numerator * denominator) return
-    this.sum = this.#signed(minimum)
-    this.steps.push({ step: 'minimum', amount: exactText(this.sum) })
-  }
-
-  #round(): void {
-    const rounding = this.#tariff.terms?.rounding ?? null
-    const to: Fraction = {
-      numerator: BigInt(rounding?.step ?? 1),
-      denominator: 10n ** BigInt(MICROS_DIGITS),
+      tier: tier + 1,
+      units: this.#tierUnits(units),
+      interval: Number(exactText(this.#baseUnits(interval))),
+      intervals: exactText(this.#signed(intervals)),
+      price: exactText(this.#money(integerFraction(this.#tariff.tiers[tier]!.price))),
+      amount: this.#amount(amount),
     }
-    const { numerator, denominator } = this.#signed(this.sum)
-    const mode = rounding?.mode ?? 'half-even'
-    const steps = rounded(numerator * to.denominator, denominator * to.numerator, mode)
-    const sum = this.#signed(product(integerFraction(steps), to))
-    const isExact = sum.numerator * this.sum.denominator === this.sum.numerator * sum.denominator
-    this.sum = sum
-    if (isExact) return
-    this.steps.push({ step: 'rounding', mode, to: exactText(to), amount: exactText(sum) })
   }
 
-  #moneyOf(price: number): Fraction {
-    return product(integerFraction(price), this.#money)
+  #amount(priced: Fraction): string {
+    return exactText(this.#signed(this.#money(priced)))
+  }
+
+  /** An amount in the scale of the prices, in the currency. */
+  #money(priced: Fraction): Fraction {
+    return product(priced, {
+      numerator: 1n,
+      denominator: 10n ** BigInt(MICROS_DIGITS + this.#tariff.extraDigits),
+    })
   }
 
   #baseUnits(tierUnits: bigint): Fraction {
@@ -294,26 +250,6 @@ class Computation {
       ? { numerator: -amount.numerator, denominator: amount.denominator }
       : amount
   }
-}
-
-/** -1 if there are no tiers. */
-function tierOfVolume(tiers: readonly Tier[], volume: bigint): number {
-  let end = 0n
-  const found = tiers.findIndex(({ units }) => {
-    end += BigInt(units)
-    return volume <= end
-  })
-  return found < 0 ? tiers.length - 1 : found
-}
-
-function rounded(numerator: bigint, denominator: bigint, mode: RoundingMode): bigint {
-  const below = numerator / denominator
-  const rest = numerator % denominator
-  if (mode === 'down' || rest === 0n) return below
-  if (mode === 'up') return below + 1n
-  const isHalf = rest * 2n === denominator
-  if (isHalf && mode === 'half-even') return below + (below % 2n)
-  return rest * 2n >= denominator ? below + 1n : below
 }
 
 function paymentStep(payment: Payment, unit: Fraction): PaymentStep {
@@ -336,10 +272,10 @@ function paymentStep(payment: Payment, unit: Fraction): PaymentStep {
   return { step: 'bucket', ...from, include, ...paid }
 }
 
-function microsText(micros: number): string {
+function microsText(micros: number | bigint): string {
   return exactText(microsOf(micros))
 }
 
-function microsOf(micros: number): Fraction {
+function microsOf(micros: number | bigint): Fraction {
   return { numerator: BigInt(micros), denominator: 10n ** BigInt(MICROS_DIGITS) }
 }

@@ -4,9 +4,10 @@
  * already paid for, tiers keep counting, and access price and minimum charge are due once per
  * session.
  */
+import { modelOf } from './pricing/models.ts'
 import type { Carried, CategoryPrice, Payment } from './segment-parts.ts'
 import type { Segment, SegmentStart } from './session.ts'
-import { charge, type PricePosition, type Tariff, type TariffTerms, UNLIMITED } from './tariff.ts'
+import { canFall, charge, type PricePosition, type Tariff, type TariffTerms } from './tariff.ts'
 
 /** The position at the start of a run without earlier charged units. */
 export const START_POSITION: PricePosition = Object.freeze({
@@ -55,7 +56,7 @@ export function continuePrice(
   const kept = start.others.map((other) => otherAfter(ended, other, othersAccessCharged))
   const positions = kept.map(({ position }) => position)
   if ([priced, covered, ...positions].every(isNew)) return { carried: null, others }
-  const mayFall = isVolume(ended.tariff) || ended.others.some(({ tariff }) => isVolume(tariff))
+  const mayFall = canFall(ended.tariff) || ended.others.some(({ tariff }) => canFall(tariff))
   const carried: Carried = {
     priced,
     covered,
@@ -121,7 +122,9 @@ function positionAfter(
     const { at, ahead, credit } = position
     return { at, ahead, before, access: position.access || (access && units > 0), credit }
   }
-  const sold = soldParts(tariff, { ...position, before })
+  const sold = modelOf(tariff.terms).isCredited
+    ? Math.max(0, position.ahead - before * scaleOf(tariff))
+    : soldParts(tariff, { ...position, before })
   return {
     at: position.at + before,
     ahead: Math.ceil((sold * scaleOf(next)) / scaleOf(tariff)),
@@ -131,7 +134,7 @@ function positionAfter(
   }
 }
 
-/** The part of a paid minimum charge that the usage of the run has not reached. */
+/** A fixed price that was paid, and the part of a minimum charge that usage has not reached. */
 function creditAfter(
   tariff: Tariff,
   position: PricePosition,
@@ -139,11 +142,13 @@ function creditAfter(
   access: boolean,
 ): number {
   const minimum = tariff.terms?.minimum ?? 0
-  if (units === 0 || (position.credit === 0 && minimum === 0)) return position.credit
+  const isCredited = modelOf(tariff.terms).isCredited === true
+  if (units === 0 || (position.credit === 0 && minimum === 0 && !isCredited)) return position.credit
   const whole = { ...position, before: 0, credit: 0 }
   const paid = charge(tariff, units, access, whole)
   const terms: TariffTerms | null = tariff.terms === null ? null : { ...tariff.terms, minimum: 0 }
-  const used = charge({ ...tariff, terms }, units, access, whole)
+  const tiers = isCredited ? tariff.tiers.map((tier) => ({ ...tier, price: 0 })) : tariff.tiers
+  const used = charge({ ...tariff, tiers, terms }, units, access, whole)
   return Math.max(0, position.credit - paid) + paid - used
 }
 
@@ -157,18 +162,7 @@ function soldParts(tariff: Tariff, { at, ahead, before }: PricePosition): number
   const scale = scaleOf(tariff)
   const start = at * scale + ahead
   const end = (at + before) * scale
-  if (end <= start) return start - end
-  let from = 0
-  for (const [index, { units, interval, ceil }] of tariff.tiers.entries()) {
-    const isEndless = isVolume(tariff) && index === tariff.tiers.length - 1
-    const to = isEndless ? UNLIMITED : Math.min(UNLIMITED, from + units)
-    if (end <= to) {
-      const begun = (end - (isVolume(tariff) ? start : Math.max(from, start))) % interval
-      return ceil && begun > 0 ? Math.min(interval - begun, to - end) : 0
-    }
-    from = to
-  }
-  return 0
+  return end <= start ? start - end : modelOf(tariff.terms).sold(tariff.tiers, start, end)
 }
 
 /** Payments of the segment and those carried into it, merged by bucket and kind. */
@@ -200,10 +194,6 @@ function withoutAccess(other: CategoryPrice): CategoryPrice {
 function isNew(position: PricePosition): boolean {
   const { at, ahead, before, credit } = position
   return at === 0 && ahead === 0 && before === 0 && credit === 0
-}
-
-function isVolume({ terms }: Tariff): boolean {
-  return terms?.method === 'volume'
 }
 
 function scaleOf({ terms }: Tariff): number {

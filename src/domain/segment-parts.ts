@@ -39,7 +39,7 @@ export interface Carried {
   /** Units at the start of the segment that lie in an interval already paid for. */
   pricedSold: number
   coveredSold: number
-  /** Payments and debt that a volume price may return; empty and 0 for other prices. */
+  /** Payments and debt that a price may return if it can fall; empty and 0 for other prices. */
   payments: Payment[]
   debt: number
   /** The part of `debt` that belongs to the account. */

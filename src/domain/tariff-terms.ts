@@ -1,6 +1,7 @@
 /** Changes to a compiled tariff: rules of the rate, and percentages. Pure. */
 import type { RoundingRules } from './catalogue.ts'
 import { MICROS_DIGITS } from './money.ts'
+import { modelOf } from './pricing/models.ts'
 import type { PriceRounding, Tariff, TariffTerms } from './tariff.ts'
 
 /** Terms without any effect. */
@@ -27,7 +28,9 @@ export function withTerms(tariff: Tariff, terms: TariffTerms): Tariff {
     terms.factor === 10 ** terms.factorDigits &&
     terms.minimum === 0 &&
     terms.rounding === null
-  return { ...tariff, terms: isPlain ? null : terms }
+  const { fixed } = modelOf(terms)
+  const tiers = fixed ? tariff.tiers.map((tier) => ({ ...tier, ...fixed })) : tariff.tiers
+  return { ...tariff, tiers, terms: isPlain ? null : terms }
 }
 
 /**

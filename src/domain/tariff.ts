@@ -2,22 +2,11 @@
  * Compiled prices, integers only. The catalogue compiles them once. A session stores the tariff of
  * its grant, so that later changes of the catalogue do not change its price.
  */
+import { type Fraction, integerFraction, plus, product } from './exact.ts'
 import { divideHalfEven, divideHalfEvenBig } from './money.ts'
-
-/** Size of the last tier. Finite, so that it is packed and cloned as an ordinary number. */
-export const UNLIMITED = Number.MAX_SAFE_INTEGER
-
-/** One price step. `units` counts from the end of the previous tier. */
-export interface Tier {
-  /** Size of the tier in units; UNLIMITED if it has no end. */
-  units: number
-  /** Units per interval, the smallest quantity that is sold. */
-  interval: number
-  /** Price of one interval, in 10^-(6 + extraDigits) of the currency. */
-  price: number
-  /** True if a begun interval is charged in full; false if in proportion. */
-  ceil: boolean
-}
+import { modelOf, type PricingMethod } from './pricing/models.ts'
+import type { Sale, Tier } from './pricing/tier.ts'
+import { TIERED } from './pricing/tiered.ts'
 
 /** Rounding of the exact price to steps coarser than a micro. */
 export interface PriceRounding {
@@ -29,8 +18,7 @@ export interface PriceRounding {
 
 /** Terms of a price that differs from plain tiers of whole units. */
 export interface TariffTerms {
-  /** `volume`: all units have the price of the tier that contains the total volume. */
-  method: 'tiered' | 'volume'
+  method: PricingMethod
   /** Tier units per base unit, if tiers count fractions of it. A power of ten. */
   unitScale: number
   /** The price is multiplied by `factor` × 10^-factorDigits (`percentage` of an override). */
@@ -71,7 +59,7 @@ export interface PricePosition {
   before: number
   /** Whether one of those segments was charged the access price. */
   access: boolean
-  /** Micros of a minimum charge paid before the run that its usage did not reach. */
+  /** Micros paid before the run for no units: a fixed price, or a minimum charge not reached. */
   credit: number
 }
 
@@ -118,7 +106,7 @@ function priceOfRun(
   if (units === 0) return 0
   const { terms } = tariff
   let sum = sumOfTiers(tariff, units, at, ahead)
-  if (sum < 0) return chargeBig(tariff, units, access, at, ahead)
+  if (sum < 0) return exactMicros(tariff, units, access, at, ahead)
   if (access) sum += tariff.access
   let divisor = POWERS[tariff.extraDigits]!
   if (terms !== null) {
@@ -128,7 +116,7 @@ function priceOfRun(
     divisor *= POWERS[terms.factorDigits]! * (terms.rounding?.step ?? 1)
   }
   if (sum > Number.MAX_SAFE_INTEGER || divisor > Number.MAX_SAFE_INTEGER) {
-    return chargeBig(tariff, units, access, at, ahead)
+    return exactMicros(tariff, units, access, at, ahead)
   }
   const rounding = terms?.rounding ?? null
   if (rounding === null) return divideHalfEven(sum, divisor)
@@ -140,44 +128,11 @@ function sumOfTiers({ tiers, terms }: Tariff, units: number, at: number, ahead: 
   const scale = terms?.unitScale ?? 1
   const end = (at + units) * scale
   if (end > Number.MAX_SAFE_INTEGER) return -1
-  let left = units * scale - ahead
+  const left = units * scale - ahead
   if (left <= 0) return 0
-  if (terms?.method === 'volume') return sumOfInterval(tierOfVolume(tiers, end), left)
-  let skipped = end - left
-  let sum = 0
-  for (const tier of tiers) {
-    const room = tier.units - skipped
-    if (room <= 0) {
-      skipped -= tier.units
-      continue
-    }
-    skipped = 0
-    const taken = Math.min(left, room)
-    const part = sumOfInterval(tier, taken)
-    if (part < 0) return -1
-    sum += part
-    left -= taken
-    if (left === 0) break
-  }
-  return sum > Number.MAX_SAFE_INTEGER ? -1 : sum
-}
-
-function sumOfInterval({ interval, price, ceil }: Tier, taken: number): number {
-  // Part of an interval needs a division. Only exact fractions may be added before the one
-  // rounding.
-  if (!ceil && taken % interval !== 0) return -1
-  const sum = Math.ceil(taken / interval) * price
-  return sum > Number.MAX_SAFE_INTEGER ? -1 : sum
-}
-
-/** The tier that contains the volume; the last one for a volume beyond all tiers. */
-export function tierOfVolume(tiers: readonly Tier[], volume: number): Tier {
-  let end = 0
-  for (const tier of tiers) {
-    end += tier.units
-    if (volume <= end) return tier
-  }
-  return tiers.at(-1)!
+  // The usual price by a direct call, which is inlined.
+  if (terms === null) return TIERED.price(tiers, end - left, left)
+  return modelOf(terms).price(tiers, end - left, left)
 }
 
 function divide(numerator: number, divisor: number, mode: PriceRounding['mode']): number {
@@ -188,75 +143,85 @@ function divide(numerator: number, divisor: number, mode: PriceRounding['mode'])
   return remainder * 2 >= divisor ? quotient + 1 : quotient
 }
 
-function chargeBig(
+function exactMicros(
   tariff: Tariff,
   units: number,
   access: boolean,
   at: number,
   ahead: number,
 ): number {
-  const { terms } = tariff
-  let [numerator, denominator] = sumOfTiersBig(tariff, units, at, ahead)
-  if (access) numerator += BigInt(tariff.access) * denominator
-  denominator *= BigInt(POWERS[tariff.extraDigits]!)
-  let step = 1n
-  if (terms !== null) {
-    const factorScale = BigInt(POWERS[terms.factorDigits]!)
-    const scale = denominator / BigInt(POWERS[tariff.extraDigits]!)
-    numerator *= BigInt(terms.factor)
-    const minimum = BigInt(terms.minimum) * factorScale * scale
-    if (access && numerator < minimum) numerator = minimum
-    step = BigInt(terms.rounding?.step ?? 1)
-    denominator *= factorScale * step
-  }
-  const mode = terms?.rounding?.mode
-  const steps =
-    mode === undefined
-      ? divideHalfEvenBig(numerator, denominator)
-      : divideBig(numerator, denominator, mode)
-  return safeMicros(steps * step, units)
+  return safeMicros(exactPrice(tariff, units, access, { at, ahead }), units)
 }
 
-/** Numerator and denominator, in the scale of the prices. */
-function sumOfTiersBig(
+/** Parts of a price, in this order; units and amounts in the scale of the tiers and prices. */
+export type ExactPart =
+  /** Tier units that are paid for, and tier units beyond the last tier. */
+  | { part: 'begun' | 'beyond'; units: bigint }
+  | { part: 'tier'; sale: Sale; amount: Fraction }
+  | { part: 'access' }
+  /** The sum after the part. */
+  | { part: 'percentage'; factor: Fraction; sum: Fraction }
+  | { part: 'minimum'; sum: Fraction }
+  | { part: 'rounding'; micros: bigint }
+
+/** The price of a run in micros, of any size. `onPart` receives the parts that change it. */
+export function exactPrice(
+  tariff: Tariff,
+  units: number,
+  access: boolean,
+  position: Pick<PricePosition, 'at' | 'ahead'>,
+  onPart?: (part: ExactPart) => void,
+): bigint {
+  const { terms } = tariff
+  let sum = exactSum(tariff, units, position, onPart)
+  if (access && tariff.access > 0) {
+    sum = plus(sum, integerFraction(tariff.access))
+    onPart?.({ part: 'access' })
+  }
+  if (terms !== null) {
+    const { factor: numerator, factorDigits, minimum } = terms
+    const factor = { numerator: BigInt(numerator), denominator: BigInt(POWERS[factorDigits]!) }
+    sum = product(sum, factor)
+    if (factor.numerator !== factor.denominator) onPart?.({ part: 'percentage', factor, sum })
+    if (access && sum.numerator < BigInt(minimum) * sum.denominator) {
+      sum = integerFraction(minimum)
+      onPart?.({ part: 'minimum', sum })
+    }
+  }
+  const { mode = null, step = 1 } = terms?.rounding ?? {}
+  const divisor = sum.denominator * BigInt(POWERS[tariff.extraDigits]!) * BigInt(step)
+  const steps =
+    mode === null
+      ? divideHalfEvenBig(sum.numerator, divisor)
+      : divideBig(sum.numerator, divisor, mode)
+  const micros = steps * BigInt(step)
+  if (steps * divisor !== sum.numerator) onPart?.({ part: 'rounding', micros })
+  return micros
+}
+
+/** In the scale of the prices. */
+function exactSum(
   { tiers, terms }: Tariff,
   units: number,
-  at: number,
-  ahead: number,
-): [bigint, bigint] {
+  { at, ahead }: Pick<PricePosition, 'at' | 'ahead'>,
+  onPart?: (part: ExactPart) => void,
+): Fraction {
   const scale = BigInt(terms?.unitScale ?? 1)
+  const all = BigInt(units) * scale
+  const begun = all < BigInt(ahead) ? all : BigInt(ahead)
+  if (begun > 0n) onPart?.({ part: 'begun', units: begun })
+  let sum = integerFraction(0)
+  let left = all - begun
+  if (left === 0n) return sum
   const end = BigInt(at + units) * scale
-  let left = BigInt(units) * scale - BigInt(ahead)
-  let numerator = 0n
-  let denominator = 1n
-  if (left <= 0n) return [numerator, denominator]
-  const add = ({ interval: size, price, ceil }: Tier, taken: bigint) => {
-    const interval = BigInt(size)
-    if (ceil) {
-      numerator += ((taken + interval - 1n) / interval) * BigInt(price) * denominator
-    } else {
-      numerator = numerator * interval + taken * BigInt(price) * denominator
-      denominator *= interval
-    }
+  for (const sale of modelOf(terms).sales(tiers, end - left, left)) {
+    const amount = product(sale.intervals, integerFraction(tiers[sale.tier]!.price))
+    sum = plus(sum, amount)
+    left -= sale.units
+    onPart?.({ part: 'tier', sale, amount })
   }
-  if (terms?.method === 'volume') {
-    add(tierOfVolume(tiers, Number(end)), left)
-    return [numerator, denominator]
-  }
-  let skipped = end - left
-  for (const tier of tiers) {
-    const room = BigInt(tier.units) - skipped
-    if (tier.units !== UNLIMITED && room <= 0n) {
-      skipped -= BigInt(tier.units)
-      continue
-    }
-    skipped = 0n
-    const taken = tier.units === UNLIMITED || left < room ? left : room
-    add(tier, taken)
-    left -= taken
-    if (left === 0n) break
-  }
-  return [numerator, denominator]
+  if (left > 0n) onPart?.({ part: 'beyond', units: left })
+  return sum
 }
 
 function divideBig(numerator: bigint, divisor: bigint, mode: PriceRounding['mode']): bigint {
@@ -274,6 +239,11 @@ function safeMicros(micros: number | bigint, units: number): number {
   return Number(micros)
 }
 
+/** Whether more units may cost less. */
+export function canFall({ terms }: Tariff): boolean {
+  return terms !== null && modelOf(terms).canFall
+}
+
 /** Whether every volume is free of charge, so that usage debits no bucket. */
 export function isFree({ access, tiers, terms }: Tariff): boolean {
   if (terms !== null && terms.minimum > 0) return false
@@ -282,8 +252,8 @@ export function isFree({ access, tiers, terms }: Tariff): boolean {
 }
 
 /**
- * The highest price between `from` and `to` units, since usage may stop anywhere. Only a volume
- * price can fall, and only at the start of a tier.
+ * The highest price between `from` and `to` units, since usage may stop anywhere. A price falls
+ * only at the start of a tier.
  */
 export function peakCharge(
   tariff: Tariff,
@@ -293,12 +263,12 @@ export function peakCharge(
   position: PricePosition | null = null,
 ): number {
   let peak = charge(tariff, to, access, position)
-  if (tariff.terms?.method !== 'volume') return peak
+  if (!canFall(tariff)) return peak
   const earlier = position === null ? 0 : position.at + position.before
   let end = 0
   for (const tier of tariff.tiers) {
     end += tier.units
-    const whole = Math.floor(end / tariff.terms.unitScale) - earlier
+    const whole = Math.floor(end / (tariff.terms?.unitScale ?? 1)) - earlier
     if (whole >= to) break
     if (whole > from) peak = Math.max(peak, charge(tariff, whole, access, position))
   }

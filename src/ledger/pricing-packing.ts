@@ -7,9 +7,11 @@
  * are omitted if they have their usual values.
  */
 import { present } from '../domain/assert.ts'
+import { PRICE_MODELS, PRICING_METHODS } from '../domain/pricing/models.ts'
+import type { Tier } from '../domain/pricing/tier.ts'
 import type { CategoryPrice } from '../domain/segment-parts.ts'
 import type { Segment } from '../domain/session.ts'
-import type { PriceRounding, Tariff, TariffTerms, Tier } from '../domain/tariff.ts'
+import type { PriceRounding, Tariff, TariffTerms } from '../domain/tariff.ts'
 import type { LineRounding, TaxRule } from '../domain/tax.ts'
 import { type Memory, memoryOf, Reader } from './reader.ts'
 import { Writer } from './writer.ts'
@@ -216,10 +218,13 @@ function readTariff(reader: Reader): Tariff {
   return { tiers, access, extraDigits, terms: digits % 2 === 1 ? readTerms(reader) : null }
 }
 
-/** The first byte is 1 for a volume price, plus 2 if it is rounded. */
+const METHODS = new Map(PRICING_METHODS.map((method) => [PRICE_MODELS[method].code, method]))
+
+/** Bit 1 of the first byte: whether it is rounded. The others are the code of the price model. */
 function writeTerms(writer: Writer, terms: TariffTerms): void {
   const { method, rounding } = terms
-  writer.u8((method === 'volume' ? 1 : 0) + (rounding === null ? 0 : 2))
+  const { code } = PRICE_MODELS[method]
+  writer.u8(((code >> 1) << 2) + (rounding === null ? 0 : 2) + (code & 1))
   writer.number(terms.unitScale)
   writer.number(terms.factor)
   writer.number(terms.factorDigits)
@@ -231,8 +236,9 @@ function writeTerms(writer: Writer, terms: TariffTerms): void {
 
 function readTerms(reader: Reader): TariffTerms {
   const flags = reader.u8()
+  const code = ((flags >> 2) << 1) + (flags & 1)
   return {
-    method: flags & 1 ? 'volume' : 'tiered',
+    method: present(METHODS.get(code), 'price model'),
     unitScale: reader.number(),
     factor: reader.number(),
     factorDigits: reader.number(),

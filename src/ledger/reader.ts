@@ -1,5 +1,5 @@
 /** Reads stored values that a `Writer` wrote. Throws `RangeError` if bytes are missing. */
-import { UNLIMITED } from '../domain/tariff.ts'
+import { UNLIMITED } from '../domain/pricing/tier.ts'
 import { codeAt, lengthOf } from '../domain/text-codes.ts'
 import { FOREVER_MS } from '../domain/time.ts'
 import { NUMBER } from './writer.ts'

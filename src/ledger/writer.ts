@@ -7,7 +7,7 @@
  *   f8     negative: -1 minus the number that follows
  *   f9     an f64, for all others      fa, fb UNLIMITED and FOREVER_MS, which are frequent
  */
-import { UNLIMITED } from '../domain/tariff.ts'
+import { UNLIMITED } from '../domain/pricing/tier.ts'
 import { codeAt, lengthOf } from '../domain/text-codes.ts'
 import { FOREVER_MS } from '../domain/time.ts'
 

@@ -1,9 +1,10 @@
 /** Splits a part of the usage or the cost off the segment of an event. Pure. */
 import { isGroupCounter } from '../domain/counters.ts'
+import { UNLIMITED } from '../domain/pricing/tier.ts'
 import { copySegment, priceOf } from '../domain/segment.ts'
 import type { Payment } from '../domain/segment-parts.ts'
 import type { Segment, SegmentStart } from '../domain/session.ts'
-import { charge, type Tariff, UNLIMITED } from '../domain/tariff.ts'
+import { charge, type Tariff } from '../domain/tariff.ts'
 
 export interface SplitSegment {
   /** The refunded part, as a segment of its own. */

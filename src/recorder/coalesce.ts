@@ -2,7 +2,7 @@
 import type { OwnerState } from '../domain/bucket.ts'
 import type { BalanceEvent } from '../domain/events/event.ts'
 import type { Line, OperationLine } from '../domain/line.ts'
-import type { Tariff } from '../domain/tariff.ts'
+import { canFall } from '../domain/tariff.ts'
 import type { StreamEntry } from '../ledger/stream-entries.ts'
 
 /** Content of an entry, independent of its stream position. */
@@ -15,7 +15,7 @@ export interface FlushRecords {
   events: ReadonlyMap<string, BalanceEvent>
   /** By `ownerKey`. */
   owners: ReadonlyMap<string, OwnerState>
-  /** Keys of owners whose debt may have been refunded: only volume prices can fall. */
+  /** Keys of owners whose debt may have been refunded, because a price can fall. */
   refundable: ReadonlySet<string>
 }
 
@@ -43,14 +43,13 @@ export function coalesce(entries: readonly EntryContent[]): FlushRecords {
     for (const event of entry.events ?? []) events.set(event.stamp, event)
     for (const owner of entry.owners) keepNewest(owners, ownerKey(owner), owner)
   }
-  return { lines, operations, events, owners, refundable: ownersWithVolumePrices(lines.values()) }
+  return { lines, operations, events, owners, refundable: ownersWithFallingPrices(lines.values()) }
 }
 
-function ownersWithVolumePrices(lines: Iterable<Line>): Set<string> {
+function ownersWithFallingPrices(lines: Iterable<Line>): Set<string> {
   const keys = new Set<string>()
   for (const { aid, sid, tariff, others } of lines) {
-    const isVolume = ({ terms }: Tariff) => terms?.method === 'volume'
-    if (!isVolume(tariff) && !others.some((other) => isVolume(other.tariff))) continue
+    if (!canFall(tariff) && !others.some((other) => canFall(other.tariff))) continue
     keys.add(ownerKey({ aid, sid })).add(ownerKey({ aid, sid: 0 }))
   }
   return keys

@@ -7,6 +7,7 @@ import { KINDS, type Step } from '../../packages/console/src/parts/explain/steps
 import { WHY as WHY_DE } from '../../packages/console/src/words/de/why.ts'
 import { WHY as WHY_EN } from '../../packages/console/src/words/en/why.ts'
 import type { RatingStep } from '../../src/domain/explain.ts'
+import { PRICING_METHODS } from '../../src/domain/pricing/models.ts'
 import { call, prepaid, rate, resultsOf, wallet } from '../support/billing/quote/case-builder.ts'
 
 function speechOf(words: Readonly<Record<string, string>>, language: string): Speech {
@@ -71,6 +72,14 @@ describe('amounts of money, and no others', () => {
   })
 })
 
+it.each(PRICING_METHODS)('the price model %s has its words in both languages', (method) => {
+  const heads = [EN, DE].map((speech) => sentenceOf({ ...PRICE, method }, 'call', speech))
+  const plain = [EN, DE].map((speech) => sentenceOf(PRICE, 'call', speech))
+  expect(heads.map((head, index) => head.length > plain[index]!.length)).toEqual(
+    method === 'tiered' ? [false, false] : [true, true],
+  )
+})
+
 /** A new kind of step does not compile here without its sentence. */
 const SENTENCES: Readonly<Record<RatingStep['step'], readonly (readonly [RatingStep, string])[]>> =
   {
@@ -116,7 +125,7 @@ const SENTENCES: Readonly<Record<RatingStep['step'], readonly (readonly [RatingS
     credited: [
       [
         { step: 'credited', amount: '-0.4' },
-        'part of the minimum charge that was paid before: -0.4',
+        'part of the minimum charge, or fixed price, that was paid before: -0.4',
       ],
     ],
     earlier: [

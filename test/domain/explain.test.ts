@@ -3,8 +3,11 @@ import { describe, expect, it } from 'vitest'
 import { UNLIMITED_TOTAL } from '../../src/domain/counters.ts'
 import { explain, type RatingStep } from '../../src/domain/explain.ts'
 import type { Line } from '../../src/domain/line.ts'
+import { PRICING_METHODS, type PricingMethod } from '../../src/domain/pricing/models.ts'
+import { UNLIMITED } from '../../src/domain/pricing/tier.ts'
 import type { Payment } from '../../src/domain/segment-parts.ts'
-import { charge, type PricePosition, type Tariff, UNLIMITED } from '../../src/domain/tariff.ts'
+import { charge, type PricePosition, type Tariff } from '../../src/domain/tariff.ts'
+import { PLAIN_TERMS } from '../../src/domain/tariff-terms.ts'
 import {
   add,
   type Fraction,
@@ -75,6 +78,24 @@ describe('a price', () => {
       { step: 'percentage', factor: '0.5', amount: '0.15' },
       { step: 'minimum', amount: '0.1534' },
       { step: 'rounding', mode: 'up', to: '0.01', amount: '0.16' },
+    ])
+  })
+
+  it('has the blocks of a package, or one fixed price', () => {
+    const tiers = [
+      { units: 50, interval: 40, price: 100_000, ceil: true },
+      { units: UNLIMITED, interval: 30, price: 70_000, ceil: true },
+    ]
+    const stepsBy = (method: PricingMethod) => {
+      const tariff: Tariff = { ...TARIFF, tiers, terms: { ...PLAIN_TERMS, method } }
+      return explain(lineOf({ priced: 90, tariff, access: false })).slice(1)
+    }
+    expect(stepsBy('package')).toEqual([
+      { ...tierOf(1, 80, 40), intervals: '2', price: '0.1', amount: '0.2' },
+      { ...tierOf(2, 10, 30), intervals: '1', price: '0.07', amount: '0.07' },
+    ])
+    expect(stepsBy('graduated_flat')).toEqual([
+      { ...tierOf(2, 90, 90), intervals: '1', price: '0.07', amount: '0.07' },
     ])
   })
 
@@ -181,7 +202,7 @@ const tariff: fc.Arbitrary<Tariff> = fc.record({
   extraDigits: fc.integer({ min: 0, max: 6 }),
   terms: fc.option(
     fc.record({
-      method: fc.constantFrom('tiered' as const, 'volume' as const),
+      method: fc.constantFrom(...PRICING_METHODS),
       unitScale: fc.constantFrom(1, 10, 1_000),
       factor: fc.integer({ min: 0, max: 200 }),
       factorDigits: fc.integer({ min: 0, max: 3 }),

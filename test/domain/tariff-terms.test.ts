@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { charge, type Tariff, UNLIMITED } from '../../src/domain/tariff.ts'
+import { UNLIMITED } from '../../src/domain/pricing/tier.ts'
+import { charge, type Tariff } from '../../src/domain/tariff.ts'
 import {
   PLAIN_TERMS,
   priceRounding,

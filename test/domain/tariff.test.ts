@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { microsFrom } from '../../src/domain/money.ts'
+import { type Tier, UNLIMITED } from '../../src/domain/pricing/tier.ts'
 import {
   affordable,
   charge,
@@ -8,8 +9,6 @@ import {
   PriceRangeError,
   peakCharge,
   type Tariff,
-  type Tier,
-  UNLIMITED,
 } from '../../src/domain/tariff.ts'
 import { modelTariff, SMALL, tariffOf, tariffWithTerms } from '../support/domain/arbitraries.ts'
 import { priceOf } from '../support/domain/model-price.ts'

@@ -2,11 +2,15 @@ import { readFileSync } from 'node:fs'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { Bucket, OwnerState } from '../../src/domain/bucket.ts'
+import { UNLIMITED } from '../../src/domain/pricing/tier.ts'
 import type { Payment } from '../../src/domain/segment-parts.ts'
 import type { Segment, Session } from '../../src/domain/session.ts'
+import type { Tariff } from '../../src/domain/tariff.ts'
 import { CorruptValueError, packOwner, unpackOwner } from '../../src/ledger/owner-packing.ts'
+import { writePricing } from '../../src/ledger/pricing-packing.ts'
 import { packResult, unpackRecord, unpackResult } from '../../src/ledger/record-packing.ts'
 import { unpackSession } from '../../src/ledger/session-packing.ts'
+import { Writer } from '../../src/ledger/writer.ts'
 import { bucket, likely, line, owner, segment, session } from '../support/ledger/arbitrary.ts'
 import { openLedger, operationOf, sessionOf } from '../support/ledger/fixture.ts'
 import { useOpened } from '../support/opened.ts'
@@ -15,6 +19,7 @@ import { withExchangedBytes } from '../support/realtime/codecs/fuzz-inputs.ts'
 import { startTestRedis } from '../support/redis.ts'
 
 const SEED = Number(process.env['TEST_SEED'] ?? Date.now() % 2 ** 31)
+const ROUNDED = { mode: 'up', step: 10_000 } as const
 const RUNS = { seed: SEED, numRuns: 300 }
 
 /** Packed bytes with some changed, cut off, or appended. */
@@ -114,6 +119,31 @@ describe(`packed values (seed ${SEED})`, () => {
     }
     expect(formatOf(null)).toBe(1)
     expect(formatOf({ digest: 5, endMs: 6 })).toBe(2)
+  })
+
+  it.each([
+    [null, '04', ''],
+    [{ method: 'tiered', rounding: null }, '05', '000a050109'],
+    [{ method: 'volume', rounding: null }, '05', '010a050109'],
+    [{ method: 'package', rounding: null }, '05', '040a050109'],
+    [{ method: 'graduated_flat', rounding: ROUNDED }, '05', '070a05010900e02710'],
+    [{ method: 'tiered', rounding: ROUNDED }, '05', '020a05010900e02710'],
+    [{ method: 'volume', rounding: ROUNDED }, '05', '030a05010900e02710'],
+  ] as const)('have the same bytes in all releases: a price with terms %j', (terms, head, tail) => {
+    const writer = new Writer(64)
+    const stored = { unitScale: 10, factor: 5, factorDigits: 1, minimum: 9 }
+    const tariff: Tariff = {
+      tiers: [
+        { units: 60, interval: 60, price: 100_000, ceil: true },
+        { units: UNLIMITED, interval: 7, price: 3, ceil: false },
+      ],
+      ...{ access: 1, extraDigits: 2, terms: terms && { ...stored, ...terms } },
+    }
+    const names = { key: '', rateKey: 'R', plan: 'P', cycle: 'C', priceOf: 'BASE', band: '' }
+    const rest = { others: [], taxes: [], rounding: null, isPrepaid: true }
+    writePricing(writer, { ...names, ...rest, tariff })
+    const packed = writer.take().subarray(1).toString('hex')
+    expect(packed).toBe(`0000015201500143${head}01023c3ce186a001fa070300${tail}`)
   })
 
   it('share the price that they were read with', () => {

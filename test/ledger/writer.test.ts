@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { UNLIMITED } from '../../src/domain/tariff.ts'
+import { UNLIMITED } from '../../src/domain/pricing/tier.ts'
 import { FOREVER_MS } from '../../src/domain/time.ts'
 import { Reader } from '../../src/ledger/reader.ts'
 import { Writer } from '../../src/ledger/writer.ts'

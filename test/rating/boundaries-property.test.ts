@@ -3,7 +3,9 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { PriceSet } from '../../src/domain/catalogue.ts'
 import type { Line } from '../../src/domain/line.ts'
+import { PRICING_METHODS, type PricingMethod } from '../../src/domain/pricing/models.ts'
 import type { Tariff } from '../../src/domain/tariff.ts'
+import { PLAIN_TERMS, withTerms } from '../../src/domain/tariff-terms.ts'
 import { modelTariff, SMALL, tariffOf, tariffWithTerms } from '../support/domain/arbitraries.ts'
 import { priceOf } from '../support/domain/model-price.ts'
 import { moneyOf } from '../support/domain/owners.ts'
@@ -28,6 +30,10 @@ function bandsOf(tariff: Tariff, other: Tariff): PriceSet {
     toSecond: (hour + 1) * 3600,
   }))
   return { tariff, bands }
+}
+
+function withMethod(tariff: Tariff, method: PricingMethod): Tariff {
+  return withTerms(tariff, { ...PLAIN_TERMS, method })
 }
 
 function sceneOf(price: PriceSet, money: number, atMs: number): RatingFixture {
@@ -84,7 +90,10 @@ function rejoined(reports: readonly Report[]): Report[] {
   return [{ minutes, used, before: -1, asks: false }]
 }
 
-const plain = tariffOf(SMALL)
+const plain = fc.oneof(
+  tariffOf(SMALL),
+  tariffOf(SMALL).map((tariff) => withMethod(tariff, 'package')),
+)
 const any = fc.oneof(plain, tariffWithTerms(SMALL))
 const beforeEndOfCycle = START_MS + 31 * DAY - 30 * MINUTE
 
@@ -146,6 +155,41 @@ describe('a session that continues across band edges', () => {
   })
 })
 
+describe('a session at fixed prices across band edges', () => {
+  const fixed = tariffOf(SMALL).map((tariff) => {
+    return withMethod({ ...tariff, extraDigits: 0, access: 0 }, 'graduated_flat')
+  })
+
+  it('counts what was paid before against the price of the tier that is reached', () => {
+    fc.assert(
+      fc.property(
+        fc.tuple(fixed, fixed),
+        fc.array(report, { minLength: 1, maxLength: 6 }),
+        fc.boolean(),
+        ([tariff, other], reports, isMonthEnd) => {
+          const atMs = isMonthEnd ? beforeEndOfCycle : START_MS + 15 * MINUTE
+          const lines = play(sceneOf(bandsOf(tariff, other), 2 ** 40, atMs), reports)
+          let [position, credit, total] = [0n, 0, 0]
+          for (const [index, line] of lines.entries()) {
+            const last = lines[index - 1]
+            const continues =
+              last !== undefined &&
+              numberOf(line) - numberOf(last) === 1 &&
+              JSON.stringify(last.tariff) === JSON.stringify(line.tariff)
+            if (!continues) credit = total
+            position += BigInt(line.priced)
+            const price = Number(priceOf(modelTariff(line.tariff), position, false))
+            const next = line.priced === 0 ? total : Math.max(credit, price)
+            expect(line.charged).toBe(next - total)
+            total = next
+          }
+        },
+      ),
+      propertyRuns(400),
+    )
+  })
+})
+
 describe('a grant near a boundary', () => {
   const asked = fc.record({
     minutes: fc.integer({ min: 0, max: 9 }),
@@ -154,7 +198,9 @@ describe('a grant near a boundary', () => {
     usedPart: fc.constantFrom(1, 1, 0.5, 0.1),
     beforePart: fc.constantFrom(0, 0.1, 0.5, 0.9, 1),
   })
-  const whole = plain.map((tariff) => ({ ...tariff, extraDigits: 0 }))
+  const whole = fc
+    .tuple(tariffOf(SMALL), fc.constantFrom(...PRICING_METHODS))
+    .map(([tariff, method]) => withMethod({ ...tariff, extraDigits: 0 }, method))
 
   it('never costs more than was reserved for it', () => {
     fc.assert(

@@ -4,7 +4,8 @@ import type { Bucket } from '../../src/domain/bucket.ts'
 import type { PriceSet } from '../../src/domain/catalogue.ts'
 import type { RequestKind, ServiceRequest } from '../../src/domain/charge-request.ts'
 import type { Line } from '../../src/domain/line.ts'
-import { type Tariff, UNLIMITED } from '../../src/domain/tariff.ts'
+import { UNLIMITED } from '../../src/domain/pricing/tier.ts'
+import type { Tariff } from '../../src/domain/tariff.ts'
 import { bucketOf, moneyOf } from '../support/domain/owners.ts'
 import { serviceRequest } from '../support/domain/requests.ts'
 import { tariffFrom } from '../support/domain/tariffs.ts'
@@ -275,6 +276,74 @@ describe('usage across the edge of a time band', () => {
     call.send('release', 60, { used: 60 })
     expect(call.summary()).toEqual([['202608', '', 60, 600_000]])
     expect(call.scene.subscriber.owed).toBe(0)
+  })
+
+  it('pays a block of a package that has begun, and the next one where it ends', () => {
+    const blocks = (price: number) => {
+      return tariff(
+        [
+          [50, price, 40],
+          [UNLIMITED, price, 10],
+        ],
+        { terms: { ...VOLUME, method: 'package' } },
+      )
+    }
+    const call = new Call({ price: blocks(300), night: blocks(7), atMs })
+    call.send('start', 0, { requested: 600 })
+    call.send('update', 45, { used: 45, requested: 600 })
+    call.send('release', 45, { used: 46 })
+    // By day one block; at night those from 40 to 80, and from 80 to 90 and 100.
+    expect(call.summary()).toEqual([
+      ['202608', '', 30, 300],
+      ['202608', 'night', 61, 21],
+    ])
+  })
+
+  it('has one fixed price: what was paid before counts against that of a higher tier', () => {
+    const fixed = (first: number, second: number) => {
+      return tariff(
+        [
+          [50, first, 1],
+          [UNLIMITED, second, 1],
+        ],
+        { terms: { ...VOLUME, method: 'graduated_flat' } },
+      )
+    }
+    const dearer = new Call({ price: fixed(500, 800), night: fixed(600, 700), atMs })
+    dearer.send('start', 0, { requested: 600 })
+    dearer.send('release', 90, { used: 90 })
+    expect(dearer.summary()).toEqual([
+      ['202608', '', 30, 500],
+      ['202608', 'night', 60, 200],
+    ])
+    const cheaper = new Call({ price: fixed(500, 300) })
+    cheaper.send('start', 0, { requested: 600 })
+    cheaper.send('release', 90, { used: 90 })
+    expect(cheaper.summary()).toEqual([
+      ['202608', '', 30, 500],
+      ['202609', '', 60, -200],
+    ])
+    expect(cheaper.money).toMatchObject({ spent: 300, reserved: 0 })
+  })
+
+  it('never costs more than was reserved if blocks of a package cross tiers', () => {
+    const night = tariff(
+      [
+        [100, 1000, 24],
+        [100, 0, 78],
+        [UNLIMITED, 30, 1],
+      ],
+      { terms: { ...VOLUME, method: 'package' } },
+    )
+    const money = moneyOf(6000, { toMs: FAR.toMs })
+    // After 2 units the blocks of both tiers are used up at 200: the third one prices the most.
+    for (const usedBefore of [0, 2, 29, 200]) {
+      const call = new Call({ price: tariffFrom('1/1'), night, buckets: [money], atMs })
+      const granted = call.send('start', 0, { requested: 300 })?.granted ?? 0
+      expect(granted).toBeGreaterThan(200)
+      call.send('release', 45, { used: granted, usedBefore })
+      expect(call.scene.subscriber.owed).toBe(0)
+    }
   })
 
   it('is split by largest remainder if a report spans several edges', () => {

@@ -4,6 +4,8 @@ import type { PlanRevision, RateRevision } from '../../src/domain/catalogue.ts'
 import type { ServiceRequest } from '../../src/domain/charge-request.ts'
 import { explain } from '../../src/domain/explain.ts'
 import type { Line } from '../../src/domain/line.ts'
+import { UNLIMITED } from '../../src/domain/pricing/tier.ts'
+import { PLAIN_TERMS, withTerms } from '../../src/domain/tariff-terms.ts'
 import { bucketOf, moneyOf } from '../support/domain/owners.ts'
 import { serviceRequest } from '../support/domain/requests.ts'
 import { catalogueOf, planOf, profileOf, rateOf } from '../support/rating/catalogue.ts'
@@ -97,6 +99,31 @@ describe('a partial refund of an event', () => {
     expect(free()).toBe(85)
     back('call', 60)
     expect(free()).toBe(100)
+    for (const line of scene.lines) expect(explained(line)).toBe(line.charged)
+  })
+
+  it.each([
+    // Three blocks of the first tier, of which the last one ends in the second; one of the second.
+    ['package', [66, 70, 100]],
+    // The remaining units would cost more than was charged.
+    ['graduated_flat', [96, 96, 100]],
+  ] as const)('follows the price model %s', (method, expected) => {
+    const tiers = [
+      { units: 100, interval: 40, price: 10, ceil: true },
+      { units: UNLIMITED, interval: 40, price: 4, ceil: true },
+    ]
+    const plain = { tiers, access: 0, extraDigits: 0, terms: null }
+    const tariff = withTerms(plain, { ...PLAIN_TERMS, method })
+    const usages = new Map([['data', { base: { tariff, bands: [] }, plans: new Map() }]])
+    const rates = [{ ...rateOf('DATA', 'data', null, FAR), usages }]
+    const { scene, take, back, free } = sceneOf({ rates })
+    take('data', 130)
+    const left = [free()]
+    for (const units of [30, 100]) {
+      back('data', units)
+      left.push(free())
+    }
+    expect(left).toEqual(expected)
     for (const line of scene.lines) expect(explained(line)).toBe(line.charged)
   })
 

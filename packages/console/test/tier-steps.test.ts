@@ -71,6 +71,10 @@ describe('the points of a total', () => {
     ]
     expect(unitsOf(pointsFor(tiers))).toEqual([60, 90, 150, 210, 270, 300])
     expect(unitsOf(pointsFor(tiers, 'volume'))).toEqual([60, 90, 120, 180, 240, 300])
+    expect(unitsOf(pointsFor(tiers, 'package'))).toEqual([60, 90, 120, 180, 240, 300])
+    expect(unitsOf(pointsFor(tiers, 'graduated_flat'))).toEqual([90, 300])
+    const smaller = [tiers[0]!, { ...tiers[1]!, interval: 50 }]
+    expect(unitsOf(pointsFor(smaller, 'package'))).toEqual([60, 90, 120, 170, 220, 270, 300])
   })
 
   it('leave out intervals that are too narrow to be seen, but no jump at a bound', () => {

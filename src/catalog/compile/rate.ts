@@ -2,6 +2,7 @@
 import { type PriceSet, type RateRevision, type RateUsage, RETAIL } from '../../domain/catalogue.ts'
 import { FieldIssues, readAll, readEach } from '../../domain/field-errors.ts'
 import { FieldError, type Fields, isEmpty, objectAt } from '../../domain/fields.ts'
+import { PRICING_METHODS } from '../../domain/pricing/models.ts'
 import { scaledTariff } from '../../domain/tariff-terms.ts'
 import { checkSchema } from '../entities/entity.ts'
 import { type PricesDocument, type RateDocument, RateSchema } from '../entities/rate.ts'
@@ -24,7 +25,8 @@ const NO_PARAMS = new Set([
 
 export function compileRate(document: RawDocument, options = LENIENT): RateRevision {
   const rate = document as RawDocument & RateDocument
-  const method = rate.pricing_method ?? 'tiered'
+  // The schema refuses any other value.
+  const method = PRICING_METHODS.find((name) => name === rate.pricing_method) ?? 'tiered'
   const category = rate.tariff_category ?? RETAIL
   const issues = new FieldIssues()
   const rounding =

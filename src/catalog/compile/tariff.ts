@@ -12,7 +12,9 @@ import {
   objectAt,
 } from '../../domain/fields.ts'
 import { type ExactDecimal, MICROS_DIGITS, toScale } from '../../domain/money.ts'
-import { type Tariff, type Tier, UNLIMITED } from '../../domain/tariff.ts'
+import { modelOf } from '../../domain/pricing/models.ts'
+import { type Tier, UNLIMITED } from '../../domain/pricing/tier.ts'
+import type { Tariff } from '../../domain/tariff.ts'
 import { PLAIN_TERMS, priceRounding, type RateTerms, withTerms } from '../../domain/tariff-terms.ts'
 import type { CompileOptions } from './document.ts'
 
@@ -79,7 +81,8 @@ function priceAt(value: unknown, path: string): Price {
   return { amount: value === undefined ? ZERO : amountAt(value, path), path }
 }
 
-function compileSteps(document: unknown, path: string, { isStrict }: CompileOptions): Step[] {
+function compileSteps(document: unknown, path: string, context: PriceContext): Step[] {
+  const { isStrict } = context
   const steps: Step[] = []
   const issues = new FieldIssues()
   let end: ExactDecimal | null = ZERO
@@ -89,7 +92,7 @@ function compileSteps(document: unknown, path: string, { isStrict }: CompileOpti
       if (end === null && isStrict) {
         throw new FieldError(at, 'is never reached: the tier before it is UNLIMITED')
       }
-      const { step, from, to } = compileStep(objectAt(entry, at), at, end ?? ZERO)
+      const { step, from, to } = compileStep(objectAt(entry, at), at, end ?? ZERO, context)
       if (isStrict && end !== null && isBelow(from, end)) {
         throw new FieldError(`${at}.from`, `must not be below the end of the tier before`)
       }
@@ -103,17 +106,25 @@ function compileSteps(document: unknown, path: string, { isStrict }: CompileOpti
   return steps
 }
 
-function compileStep(tier: Fields, path: string, previousTo: ExactDecimal) {
+function compileStep(tier: Fields, path: string, previousTo: ExactDecimal, context: PriceContext) {
   const { span, ...terms } = readAll({
     keys: () => checkKnownKeys(tier, path, TIER_KEYS),
     span: () => spanAt(tier, path, previousTo),
     interval: () => intervalAt(tier['interval'], `${path}.interval`),
-    ceil: () => booleanAt(tier['ceil'], `${path}.ceil`, true),
+    ceil: () => ceilAt(tier['ceil'], `${path}.ceil`, context),
     price: () => amountAt(tier['price'], `${path}.price`),
   })
   const { size, from, to } = span
   const { interval, ceil, price } = terms
   return { step: { size, interval, price, ceil, path }, from, to }
+}
+
+/** In a stored rate, and in a price of a plan, a value without effect is ignored. */
+function ceilAt(value: unknown, path: string, { isStrict, terms }: PriceContext): boolean {
+  const ceil = booleanAt(value, path, true)
+  const { method } = terms
+  if (ceil || !isStrict || !modelOf(terms).fixed?.ceil) return ceil
+  throw new FieldError(path, `must not be false: with ${method} it has no effect`)
 }
 
 function spanAt(tier: Fields, path: string, previousTo: ExactDecimal) {

@@ -1,4 +1,5 @@
 import { type Static, Type } from '@sinclair/typebox'
+import { PRICE_MODELS, PRICING_METHODS } from '../../domain/pricing/models.ts'
 import { CHANGES, field, LIFE_CYCLE, READS } from './api.ts'
 import {
   anyText,
@@ -66,8 +67,8 @@ export const RateSchema = Type.Object({
     additionalProperties: anyValue('A value, or a list of values of which one must match.'),
   }),
   pricing_method: field(
-    Type.Optional(choice('tiered', 'volume')),
-    '`tiered`: each step applies to its own units; `volume`: one step applies to all units.',
+    Type.Optional(choice(...PRICING_METHODS)),
+    `${PRICING_METHODS.map((name) => `\`${name}\`: ${PRICE_MODELS[name].about}`).join('; ')}.`,
     { mandatory: true },
   ),
   tariff_category: field(Type.Optional(text()), 'Category; `retail` by default.', {

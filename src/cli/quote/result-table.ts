@@ -52,7 +52,7 @@ function stepText(step: RatingStep, money: MoneyFormat): string {
     case 'rounding':
       return `    rounded (${step.mode}) to ${money(step.to)}: ${money(step.amount)}`
     case 'credited':
-      return `    of the minimum charge, paid before: ${money(step.amount)}`
+      return `    of a minimum charge or fixed price, paid before: ${money(step.amount)}`
     case 'earlier':
       return `    the ${step.units} units before, paid already: ${money(step.amount)}`
     default:

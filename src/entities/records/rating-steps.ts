@@ -8,6 +8,7 @@ import {
   type Schema,
   text,
 } from '../../catalog/entities/json-schema.ts'
+import { PRICING_METHODS } from '../../domain/pricing/models.ts'
 
 const money = (description: string): Schema => text(`${description}, exact: decimal, or \`a/b\`.`)
 
@@ -52,7 +53,7 @@ export const RATING_STEP: Schema = either(
     rate: text('Key of the rate.'),
     source: text('`BASE`, `plan NAME`, `service NAME` or `rate NAME`.'),
     band: text('Time band; empty for the plain price.'),
-    method: choice(['tiered', 'volume'], 'Pricing method.'),
+    method: choice(PRICING_METHODS, 'Pricing method.'),
     units: UNITS,
     amount: money('The price'),
     part: choice(
@@ -84,7 +85,9 @@ export const RATING_STEP: Schema = either(
     to: money('Multiple to which it is rounded'),
     amount: SUM,
   }),
-  step('credited', 'The part of a minimum charge that was paid before.', { amount: ADDED }),
+  step('credited', 'The part of a minimum charge, or the fixed price, that was paid before.', {
+    amount: ADDED,
+  }),
   step('earlier', 'Preceding units of the run, whose cost is subtracted.', {
     units: UNITS,
     amount: ADDED,

@@ -22,7 +22,10 @@ it('examples/prices.json is the case of the tutorial', () => {
 
 describe.each([
   ['docs/QUOTES.md', ['first', 'fractions', 'bands', 'mismatch', 'broken']],
-  ['docs/CATALOGUE.md', ['tiers', 'bands', 'bands-interval', 'limited', 'limits']],
+  [
+    'docs/CATALOGUE.md',
+    ['tiers', 'package', 'graduated-flat', 'bands', 'bands-interval', 'limited', 'limits'],
+  ],
   ['docs/TUTORIAL.md', ['included']],
 ])('%s', (file, names) => {
   const examples = examplesIn(file)

@@ -126,7 +126,10 @@ describe('a rate', () => {
     ],
     [{ from: '2026-01-01' }, 'from must be a date'],
     [{ to: stored({})['from'] }, 'to must be after from'],
-    [{ pricing_method: 'magic' }, "pricing_method must be 'tiered' or 'volume'"],
+    [
+      { pricing_method: 'magic' },
+      "pricing_method must be 'tiered', 'volume', 'package' or 'graduated_flat'",
+    ],
     [{ tariff_category: '' }, 'tariff_category must be a text that is not empty'],
     [{ params: 'prefix' }, 'params must be an object'],
     [

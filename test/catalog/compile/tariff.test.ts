@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { type CompileOptions, LENIENT, STRICT } from '../../../src/catalog/compile/document.ts'
 import { compileTariff, NO_TERMS } from '../../../src/catalog/compile/tariff.ts'
-import { charge, type Tariff, UNLIMITED } from '../../../src/domain/tariff.ts'
+import { UNLIMITED } from '../../../src/domain/pricing/tier.ts'
+import { charge, type Tariff } from '../../../src/domain/tariff.ts'
 import type { RateTerms } from '../../../src/domain/tariff-terms.ts'
 import { refusal, tier } from '../../support/catalog/compile/stored.ts'
 import { readTable } from '../../support/domain/table.ts'
@@ -144,6 +145,16 @@ describe('terms', () => {
     const { terms: compiled } = compile(price, LENIENT, terms)
     const plain = { method: 'tiered', unitScale: 1, minimum: 0, rounding: null }
     expect(compiled).toEqual({ ...plain, factor: 1, factorDigits: 0, ...expected })
+  })
+
+  it('of a package charge blocks whole: a written rate may not say otherwise', () => {
+    const price = { rate: [tier({ ceil: false })] }
+    const terms = { method: 'package', rounding: null } as const
+    expect(compile(price, LENIENT, terms).tiers[0]?.ceil).toBe(true)
+    expect(refusal(() => compile(price, STRICT, terms))).toBe(
+      'P.rate.0.ceil must not be false: with package it has no effect',
+    )
+    expect(compile(price, STRICT).tiers[0]?.ceil).toBe(false)
   })
 
   it('are null for rounding after tax', () => {

@@ -1,6 +1,8 @@
 /** Arbitraries of the property tests: small numbers, so that every boundary is hit often. */
 import fc from 'fast-check'
-import { type Tariff, type TariffTerms, UNLIMITED } from '../../../src/domain/tariff.ts'
+import { PRICING_METHODS } from '../../../src/domain/pricing/models.ts'
+import { UNLIMITED } from '../../../src/domain/pricing/tier.ts'
+import type { Tariff, TariffTerms } from '../../../src/domain/tariff.ts'
 import { fraction } from './fraction.ts'
 import type { ModelTariff } from './model-price.ts'
 
@@ -40,11 +42,11 @@ export function tariffOf(sizes: TariffSizes): fc.Arbitrary<Tariff> {
     }))
 }
 
-/** Prices by volume, of parts of a unit, at a percentage, with a minimum, or rounded. */
+/** Prices of any model, of parts of a unit, at a percentage, with a minimum, or rounded. */
 export function tariffWithTerms(sizes: TariffSizes): fc.Arbitrary<Tariff> {
   const mode = fc.constantFrom('up' as const, 'down' as const, 'nearest' as const)
   const terms: fc.Arbitrary<TariffTerms> = fc.record({
-    method: fc.constantFrom('tiered', 'volume'),
+    method: fc.constantFrom(...PRICING_METHODS),
     unitScale: fc.constantFrom(1, 1, 10),
     factor: fc.oneof(fc.constant(1), fc.integer({ min: 0, max: 2500 })),
     factorDigits: fc.constantFrom(0, 3),
@@ -73,7 +75,7 @@ export function modelTariff({ tiers, access, extraDigits, terms }: Tariff): Mode
 function modelTerms(terms: TariffTerms, scale: bigint): Partial<ModelTariff> {
   const { method, unitScale, factor, factorDigits, minimum, rounding } = terms
   return {
-    isVolume: method === 'volume',
+    method,
     partsPerUnit: BigInt(unitScale),
     factor: fraction(factor, 10n ** BigInt(factorDigits)),
     minimum: fraction(minimum, scale),

@@ -1,4 +1,5 @@
-import { type Tariff, UNLIMITED } from '../../../src/domain/tariff.ts'
+import { UNLIMITED } from '../../../src/domain/pricing/tier.ts'
+import type { Tariff } from '../../../src/domain/tariff.ts'
 
 /** `10/60+5`: 10 micros for each begun interval of 60 units, and an access price of 5. */
 export function tariffFrom(text: string): Tariff {

@@ -2,6 +2,7 @@
 import fc from 'fast-check'
 import { type Bucket, EMPTY_LIMIT, type OwnerState } from '../../../src/domain/bucket.ts'
 import type { Line } from '../../../src/domain/line.ts'
+import { PRICING_METHODS } from '../../../src/domain/pricing/models.ts'
 import type { Carried, Payment } from '../../../src/domain/segment-parts.ts'
 import type { Reservation, Segment, Session } from '../../../src/domain/session.ts'
 import type { PricePosition, Tariff } from '../../../src/domain/tariff.ts'
@@ -72,7 +73,7 @@ export const tariff: fc.Arbitrary<Tariff> = fc.record({
   extraDigits: fc.integer({ min: 0, max: 6 }),
   terms: fc.option(
     fc.record({
-      method: fc.constantFrom('tiered' as const, 'volume' as const),
+      method: fc.constantFrom(...PRICING_METHODS),
       unitScale: amount,
       factor: amount,
       factorDigits: amount,

@@ -1,8 +1,9 @@
 /**
  * The model of prices across boundaries, unit by unit and in exact fractions: an interval that has
  * begun is sold, whatever tariff follows, and tiers count the units of the whole session. Written
- * from the rules, not from the code under test. Without volume prices, minimum charges and rounding
- * rules: for these the model is the price of the whole (test/support/domain/model-price.ts).
+ * from the rules, not from the code under test. Without prices that can fall or are fixed, minimum
+ * charges and rounding rules: for these the model is the price of the whole
+ * (test/support/domain/model-price.ts).
  */
 import { add, type Fraction, fraction, nearestEven } from '../domain/fraction.ts'
 import type { ModelTariff } from '../domain/model-price.ts'
@@ -41,8 +42,14 @@ export function pricesOfParts(parts: readonly PricedPart[]): bigint[] {
   })
 }
 
-/** The interval that begins at a position, and its price; free beyond the last tier. */
-function begin({ tiers }: ModelTariff, position: bigint): { units: bigint; price: Fraction } {
+/**
+ * The interval that begins at a position, and its price; free beyond the last tier. It ends with
+ * its tier, except a block of a package.
+ */
+function begin(
+  { tiers, method }: ModelTariff,
+  position: bigint,
+): { units: bigint; price: Fraction } {
   let from = 0n
   for (const { units, interval, price, ceil } of tiers) {
     const to = units === null ? null : from + units
@@ -50,6 +57,7 @@ function begin({ tiers }: ModelTariff, position: bigint): { units: bigint; price
       from = to
       continue
     }
+    if (method === 'package') return { units: interval, price }
     if (!ceil) return { units: 1n, price: fraction(price.over, price.under * interval) }
     if (to !== null && to - position < interval) return { units: to - position, price }
     return { units: interval, price }

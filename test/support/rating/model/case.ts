@@ -3,6 +3,8 @@
  * events in order, and the expected results. Amounts are decimals, money in the currency, volumes
  * in base units; credit is positive. Instants without a zone are in `config.time_zone`.
  */
+import type { PricingMethod } from '../../../../src/domain/pricing/models.ts'
+
 export interface QuoteCase {
   name: string
   catalogue: Catalogue
@@ -72,7 +74,7 @@ export interface RateDocument extends Validity {
   key: string
   /** Usage type, then `BASE` or the name of a plan. */
   rates: Record<string, Record<string, PriceDocument>>
-  pricing_method?: 'tiered' | 'volume'
+  pricing_method?: PricingMethod
   rounding_rules?: RoundingDocument
   tax?: TaxHint[]
 }

@@ -1,5 +1,6 @@
 /** Random prices and amounts: small numbers, so that every boundary is hit often. */
 import fc from 'fast-check'
+import { PRICING_METHODS } from '../../../../src/domain/pricing/models.ts'
 import type { OverrideDocument, PriceDocument, RateDocument, TierDocument } from './case.ts'
 
 /** Parameters of the prices and groups to generate. */
@@ -130,7 +131,7 @@ export function rateOf(key: string, isFractional: boolean): fc.Arbitrary<RateDoc
     .record({
       call: prices,
       data: prices,
-      pricing_method: fc.constantFrom(undefined, 'tiered', 'tiered', 'volume'),
+      pricing_method: fc.constantFrom(undefined, 'tiered', ...PRICING_METHODS),
       rounding_rules: seldom(rounding.map(part), 3),
       tax: seldom(fc.array(tax, { minLength: 1, maxLength: 1 }), 2),
     })

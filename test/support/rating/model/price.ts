@@ -2,6 +2,7 @@
  * Prices of units. A step is the smallest unit of a case: 10^-k base units, where k is the highest
  * number of decimals of any volume, group value or unit bucket of the case. Tiers may be finer.
  */
+import type { PricingMethod } from '../../../../src/domain/pricing/models.ts'
 import { type Fraction, fraction, upward } from '../../domain/fraction.ts'
 import type { OverrideDocument, PriceDocument, RateDocument, TierDocument } from './case.ts'
 import { exact, larger, leastOf, microsOf, product, roundedTo, sum, ZERO } from './exact.ts'
@@ -15,7 +16,7 @@ interface Tier {
 }
 
 export interface ModelTariff {
-  method: 'tiered' | 'volume'
+  method: PricingMethod
   tiers: Tier[]
   access: Fraction
   minimum: Fraction
@@ -68,11 +69,18 @@ function tiersOf(documents: readonly TierDocument[]): Tier[] {
 export function priceOf(tariff: ModelTariff, steps: bigint, bearsAccess: boolean): bigint {
   if (steps === 0n) return 0n
   const units = fraction(steps, tariff.stepsPerUnit)
-  const usage = tariff.method === 'volume' ? byVolume(tariff, units) : byTiers(tariff, units)
+  const usage = MODELS[tariff.method](tariff, units)
   let price = product(bearsAccess ? sum(usage, tariff.access) : usage, tariff.factor)
   if (bearsAccess) price = larger(price, tariff.minimum)
   const { rounding } = tariff
   return microsOf(rounding === null ? price : roundedTo(price, rounding.how, rounding.places))
+}
+
+const MODELS: Readonly<Record<PricingMethod, typeof byTiers>> = {
+  tiered: byTiers,
+  volume: byVolume,
+  package: byBlocks,
+  graduated_flat: (tariff, units) => tierReached(tariff, units).price,
 }
 
 function byTiers({ tiers }: ModelTariff, units: Fraction): Fraction {
@@ -88,15 +96,41 @@ function byTiers({ tiers }: ModelTariff, units: Fraction): Fraction {
   return price
 }
 
+function byVolume(tariff: ModelTariff, units: Fraction): Fraction {
+  return tierPrice(tierReached(tariff, units), units)
+}
+
 /** The one tier in whose range the volume ends; the last one beyond all of them. */
-function byVolume({ tiers }: ModelTariff, units: Fraction): Fraction {
+function tierReached({ tiers }: ModelTariff, units: Fraction): Tier {
   let end = ZERO
   for (const tier of tiers) {
-    if (tier.size === null) return tierPrice(tier, units)
+    if (tier.size === null) return tier
     end = sum(end, tier.size)
-    if (units.over * end.under <= end.over * units.under) return tierPrice(tier, units)
+    if (units.over * end.under <= end.over * units.under) return tier
   }
-  return tierPrice(tiers.at(-1)!, units)
+  return tiers.at(-1)!
+}
+
+/** As many blocks as begin in a tier; the last one may end beyond it. */
+function byBlocks({ tiers }: ModelTariff, units: Fraction): Fraction {
+  let price = ZERO
+  let paid = ZERO
+  let end = ZERO
+  for (const { size, interval, price: each } of tiers) {
+    end = size === null ? units : sum(end, size)
+    const missing = sum(leastFraction(end, units), product(fraction(-1), paid))
+    if (missing.over <= 0n) continue
+    const blocks = fraction(
+      upward({ over: missing.over * interval.under, under: missing.under * interval.over }),
+    )
+    price = sum(price, product(blocks, each))
+    paid = sum(paid, product(blocks, interval))
+  }
+  return price
+}
+
+function leastFraction(a: Fraction, b: Fraction): Fraction {
+  return a.over * b.under <= b.over * a.under ? a : b
 }
 
 function tierPrice({ interval, price, ceil }: Tier, units: Fraction): Fraction {

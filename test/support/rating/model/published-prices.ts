@@ -3,6 +3,7 @@
  * units; `~` before it: in proportion. `published` rows come from the best-known public
  * implementation; if the rules of Tollgate differ, the row has the result of Tollgate.
  */
+import type { PricingMethod } from '../../../../src/domain/pricing/models.ts'
 import { readTable } from '../../domain/table.ts'
 import type {
   BucketDocument,
@@ -61,6 +62,31 @@ const WHOLE_VOLUMES = `
   | beyond the last     | 0–10 1/1; 10–20 0.5/1                 | 0      | 30    | 15    |
 `
 
+/** A block is used up before the next, at the price of the tier in which it begins. */
+const PACKAGES = `
+  | case                | tiers                            | access | units | price |
+  |---------------------|----------------------------------|--------|-------|-------|
+  | first block         | 0–∞ 5/100                        | 0      | 1     | 5     |
+  | used up             | 0–∞ 5/100                        | 0      | 100   | 5     |
+  | second block        | 0–∞ 5/100                        | 0.2    | 100.5 | 10.2  |
+  | beyond its tier     | 0–250 5/100; 250–∞ 2/50          | 0      | 300   | 15    |
+  | of the second tier  | 0–250 5/100; 250–∞ 2/50          | 0      | 301   | 17    |
+  | past a whole tier   | 0–10 3/100; 10–60 9/1; 60–∞ 4/10 | 0      | 101   | 7     |
+  | free units before   | 0–50 0/50; 50–∞ 5/100            | 0      | 51    | 5     |
+  | beyond the last     | 0–10 3/8                         | 0      | 30    | 6     |
+`
+
+/** One price for all units: that of the tier which they reach. */
+const FIXED_PRICES = `
+  | case                | tiers                       | access | units | price |
+  |---------------------|-----------------------------|--------|-------|-------|
+  | first unit          | 0–100 5/1; 100–∞ 20/1       | 0      | 1     | 5     |
+  | end of the first    | 0–100 5/7; 100–∞ 20/7       | 0.2    | 100   | 5.2   |
+  | begin of the second | 0–100 5/1; 100–∞ 20/1       | 0      | 100.5 | 20    |
+  | cheaper             | ~ 0–100 5/1; ~ 100–∞ 2/1    | 0      | 101   | 2     |
+  | beyond the last     | 0–10 3/1; 10–20 4/1         | 0      | 30    | 4     |
+`
+
 const TAXES = `
   | case                      | price | tax        | rounding             | aprice       | final  |
   |---------------------------|-------|------------|----------------------|--------------|--------|
@@ -113,11 +139,13 @@ const EVENT = { rate: 'T01', urt: '2026-01-05T18:31:05Z' }
 export const CHARGE_CASES: QuoteCase[] = [
   ...readTable(CHARGES).map((row) => charged(row, 'tiered')),
   ...readTable(WHOLE_VOLUMES).map((row) => charged(row, 'volume')),
+  ...readTable(PACKAGES).map((row) => charged(row, 'package')),
+  ...readTable(FIXED_PRICES).map((row) => charged(row, 'graduated_flat')),
 ]
 export const TAX_CASES: QuoteCase[] = readTable(TAXES).map(taxedCase)
 export const GRANT_CASES: QuoteCase[] = readTable(GRANTS).map(granted)
 
-function charged(row: Record<string, string>, method: 'tiered' | 'volume'): QuoteCase {
+function charged(row: Record<string, string>, method: PricingMethod): QuoteCase {
   const usagev = Number(row['units'])
   return {
     name: `${method}: ${row['case']}`,

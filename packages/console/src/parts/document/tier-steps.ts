@@ -92,13 +92,28 @@ const NARROWEST = 1 / 120
 /** Decimals of units: sums of binary numbers have more. */
 const UNIT_PARTS = 1e6
 
-/** The ends of the intervals. With `volume` one tier prices all units, so they begin at 0. */
+/**
+ * The ends of the intervals. With `volume` one tier prices all units, so they begin at 0; a block
+ * of a `package` may end in a later tier; a tier of `graduated_flat` is one interval.
+ */
 export function pointsOf(
   steps: readonly PriceStep[],
   scale: Scale,
   method: string,
 ): readonly Point[] {
-  return steps.flatMap((step) => pointsIn(step, scale, method === 'volume' ? 0 : step.from))
+  let origin = 0
+  return steps.flatMap((step) => {
+    if (method === 'tiered') origin = step.from
+    const isFixed = method === 'graduated_flat'
+    const points = pointsIn(isFixed ? { ...step, interval: 'Infinity' } : step, scale, origin)
+    if (method === 'package' && step.to !== null) origin = boundFrom(step.to, origin, step)
+    return points
+  })
+}
+
+/** The first end of an interval at or after some units. */
+function boundFrom(units: number, origin: number, { interval }: PriceStep): number {
+  return origin + Math.ceil((units - origin) / Number(interval)) * Number(interval)
 }
 
 function pointsIn(step: PriceStep, scale: Scale, origin: number): readonly Point[] {

@@ -100,14 +100,14 @@ function bucketOf(step: Step, { say, includeName }: Speech): string {
     : name
 }
 
-/** `BASE`, `plan NAME`, `service NAME` or `rate NAME`, with the time band and the volume method. */
+/** `BASE`, `plan NAME`, `service NAME` or `rate NAME`, with time band and price model. */
 function sourceOf(step: Step, { say }: Speech): string {
-  const source = fieldText(step, 'source')
+  const [source, method] = [fieldText(step, 'source'), fieldText(step, 'method')]
   const [, kind, name = ''] = /^(plan|service|rate) (.*)$/.exec(source) ?? []
   const texts = [
     kind === undefined ? say('why.source.base') : say(`why.source.${kind}`, { name }),
     ...(fieldText(step, 'band') === '' ? [] : [say('why.band', { band: fieldText(step, 'band') })]),
-    ...(fieldText(step, 'method') === 'volume' ? [say('why.volume')] : []),
+    ...(method === 'tiered' ? [] : [say(`why.method.${method}`)]),
   ]
   return texts.join(', ')
 }
