@@ -165,8 +165,8 @@ async function givenPassword(
   options: OptionValues,
   lookups: { catalog: Catalog; nowMs: number },
 ) {
-  const { change_given: isAsked } = await passwordTerms(lookups)
-  const mustChange = isAsked || options['must-change'] === true
+  const { change_given: isRequired } = await passwordTerms(lookups)
+  const mustChange = isRequired || options['must-change'] === true
   return passwordFields(password, username, lookups, mustChange)
 }
 

@@ -20,9 +20,9 @@ export const TRIAL_ISSUES_MAX = 1000
 
 /** Whether the caller has sent `validate`. Throws `EntityRuleError`. */
 export function isTrialIn(raw: RawParameters): boolean {
-  const sent = raw.get('validate')
-  if (isUnset(sent)) return false
-  const read = booleanOf(sent)
+  const value = raw.get('validate')
+  if (isUnset(value)) return false
+  const read = booleanOf(value)
   if (read === null) throw new EntityRuleError('validate must be true or false', DISPLAY.request)
   return read
 }

@@ -119,10 +119,10 @@ async function search(given: InvoiceParameters, call: ActionCall): Promise<Actio
 }
 
 async function query(given: InvoiceParameters, call: ActionCall): Promise<ActionAnswer> {
-  const sent = given.query ?? {}
-  if (!isObject(sent)) throw new BillingError('query must be an object')
+  const conditions = given.query ?? {}
+  if (!isObject(conditions)) throw new BillingError('query must be an object')
   const { config, nowMs } = call
-  const filter = castQuery(FOUND, sent, { timeZone: config.rating.timeZone, nowMs })
+  const filter = castQuery(FOUND, conditions, { timeZone: config.rating.timeZone, nowMs })
   const aids = given.aid === undefined ? null : accountsFrom(given.aid)
   if (aids === null && given.paid !== undefined) {
     throw new BillingError('Field paid requires aid')
@@ -134,14 +134,14 @@ async function query(given: InvoiceParameters, call: ActionCall): Promise<Action
 }
 
 async function download(given: InvoiceParameters, call: ActionCall): Promise<ActionAnswer> {
-  const { iid: sent, confirmed_only: isConfirmed } = given
+  const { iid: ids, confirmed_only: isConfirmed } = given
   const format = formatIn(given.format ?? 'pdf')
   const isInline = given.inline === true
   // Markup in a frame of this server could look like a part of it.
   if (isInline && format !== 'pdf') throw new BillingError('inline requires the format pdf')
   const aid = isNothing(given.aid) ? null : integerFrom(given.aid)
   if (aid === null) throw new BillingError('Illegal account ids')
-  const iid = isNothing(sent) ? null : integerFrom(sent)
+  const iid = isNothing(ids) ? null : integerFrom(ids)
   const keys = keysFrom(given.billrun_key)
   const filter = {
     aid,

@@ -111,9 +111,9 @@ const OPERATIONS: Readonly<Record<string, Operation>> = {
 
 async function searchInvoice(given: BillParameters, call: ActionCall): Promise<ActionAnswer> {
   const { catalog, nowMs } = call
-  const sentAid = isNothing(given.aid) ? null : accountFrom(given.aid)
-  const found = isNothing(given.id) ? null : await invoiceOf(given.id, sentAid, call)
-  const aid = found?.aid ?? sentAid
+  const aidValue = isNothing(given.aid) ? null : accountFrom(given.aid)
+  const found = isNothing(given.id) ? null : await invoiceOf(given.id, aidValue, call)
+  const aid = found?.aid ?? aidValue
   if (aid === null) throw new BillingError('Must supply at least one aid')
   const date = given.date ?? (given.past_only === true ? new Date(nowMs) : null)
   const balance = await accountBalance(catalog, aid, { date, digits: digitsOf(call.config) })
@@ -125,11 +125,11 @@ async function searchInvoice(given: BillParameters, call: ActionCall): Promise<A
 }
 
 async function invoiceOf(
-  sent: unknown,
+  value: unknown,
   aid: number | null,
   { catalog }: ActionCall,
 ): Promise<BillDocument> {
-  const id = integerFrom(sent)
+  const id = integerFrom(value)
   if (id === null) throw new BillingError('Illegal invoice id')
   const found = await findInvoice(catalog, id, aid)
   if (found === null) throw new BillingError('Bill not found')

@@ -185,8 +185,8 @@ function withoutAbsent<T extends object>(fields: T): { [K in keyof T]: Exclude<T
 }
 
 async function merge(given: PayParameters, call: MoneyCall): Promise<ActionAnswer> {
-  const { split_bill_id: id, aid: sentAid, reason } = given
-  const [agreement, aid] = [integerFrom(id), integerFrom(sentAid)]
+  const { split_bill_id: id, aid: aidValue, reason } = given
+  const [agreement, aid] = [integerFrom(id), integerFrom(aidValue)]
   if (agreement === null || aid === null) {
     throw new BillingError(
       'In action merge_installments must transfer split_bill_id and aid parameters',

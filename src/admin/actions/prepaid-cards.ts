@@ -108,22 +108,22 @@ const RUN: Readonly<Record<CardMethod, RunMethod>> = {
   },
 
   async update({ query, update }, call) {
-    const asked = await queryOf(query, ['batch_number', 'serial_number'], call)
+    const filter = await queryOf(query, ['batch_number', 'serial_number'], call)
     const change = changeOf(update, call)
-    return { desc: 'Success updating cards', details: await updateCards(call, asked, change) }
+    return { desc: 'Success updating cards', details: await updateCards(call, filter, change) }
   },
 
   async query({ query, size = PAGE_SIZE, page = 0 }, call) {
-    const asked = await queryOf(query, ['batch_number', 'serial_number'], call)
-    const found = await findCards(call, asked, { page, size })
-    const isWrong = page === 0 || asked.digest !== undefined
+    const filter = await queryOf(query, ['batch_number', 'serial_number'], call)
+    const found = await findCards(call, filter, { page, size })
+    const isWrong = page === 0 || filter.digest !== undefined
     if (found.length === 0 && isWrong) throw new NoCardError(NONE)
     return { desc: 'Success querying cards', details: found.map((card) => viewOf(card, call)) }
   },
 
   async delete({ query }, call) {
-    const asked = await queryOf(query, ['batch_number'], call)
-    return { desc: 'Success deleting cards', details: await deleteCards(call, asked) }
+    const filter = await queryOf(query, ['batch_number'], call)
+    return { desc: 'Success deleting cards', details: await deleteCards(call, filter) }
   },
 }
 

@@ -108,7 +108,7 @@ interface Chosen {
 }
 
 async function definitionOf(given: ReportParameters, call: ActionCall): Promise<Chosen> {
-  const { action: name = '', key, _id: id, report: sent } = given
+  const { action: name = '', key, _id: id, report: value } = given
   const saved = async (by: { key?: unknown; id?: unknown }) => {
     await refuseDefinitions(call)
     return (await savedReport(call.catalog, by, call.nowMs)) as unknown as Fields
@@ -117,13 +117,13 @@ async function definitionOf(given: ReportParameters, call: ActionCall): Promise<
     case '':
       if (!isUnset(key)) return { definition: await saved({ key }), isCsv: false }
       if (!isUnset(id)) return { definition: await saved({ id }), isCsv: false }
-      return { definition: inline(sent), isCsv: false }
+      return { definition: inline(value), isCsv: false }
     case 'generateReport':
-      return { definition: inline(sent), isCsv: false }
+      return { definition: inline(value), isCsv: false }
     case 'exportCSVReport':
-      return { definition: inline(sent), isCsv: true }
+      return { definition: inline(value), isCsv: true }
     case 'exportCSV':
-      return { definition: await saved({ key: isUnset(sent) ? key : sent }), isCsv: true }
+      return { definition: await saved({ key: isUnset(value) ? key : value }), isCsv: true }
     case 'taxationReport':
       return { definition: TAXATION_REPORT, isCsv: false }
     default:
@@ -139,11 +139,11 @@ export async function refuseDefinitions({ permits }: ActionCall): Promise<void> 
   throw new NotAllowedError('No permission: you may not read saved reports')
 }
 
-function inline(sent: unknown): Fields {
-  if (isUnset(sent)) {
+function inline(value: unknown): Fields {
+  if (isUnset(value)) {
     throw new ActionError('Require to supply one of the following fields: key, _id, report')
   }
-  if (isObject(sent)) return sent
+  if (isObject(value)) return value
   throw new ActionError('Field report should be of type Object')
 }
 

@@ -48,8 +48,8 @@ export const resetlines = action({
   },
 })
 
-function accountsIn(sent: unknown): readonly number[] {
-  const list: readonly unknown[] = Array.isArray(sent) ? sent : String(sent ?? '').split(',')
+function accountsIn(value: unknown): readonly number[] {
+  const list: readonly unknown[] = Array.isArray(value) ? value : String(value ?? '').split(',')
   const given = list.filter((each) => each !== '' && each !== null)
   if (given.length === 0) throw new ActionError('Please supply at least one aid')
   if (given.length > ACCOUNTS_MAX) throw new ActionError(`Maximum of aid is ${ACCOUNTS_MAX}`)
@@ -60,18 +60,18 @@ function accountsIn(sent: unknown): readonly number[] {
 }
 
 /** As sent, if lines can be queried by it. */
-function conditionsIn(sent: unknown, call: ActionCall): Fields {
-  if (sent === undefined || sent === '') return {}
-  if (Array.isArray(sent) && sent.length === 0) return {}
+function conditionsIn(value: unknown, call: ActionCall): Fields {
+  if (value === undefined || value === '') return {}
+  if (Array.isArray(value) && value.length === 0) return {}
   const definition = DEFINITIONS.get('lines')
-  if (!isObject(sent) || definition === undefined) throw new ActionError('Illegal query')
+  if (!isObject(value) || definition === undefined) throw new ActionError('Illegal query')
   try {
-    openFilter(sent, definition, call)
+    openFilter(value, definition, call)
   } catch (error) {
     if (!(error instanceof ApiError)) throw error
     throw new ActionError(`Illegal query: ${error.message}`)
   }
-  return sent
+  return value
 }
 
 async function enqueue(

@@ -218,9 +218,9 @@ async function recordHits(
 ): Promise<void> {
   for (const collection of COLLECTIONS) {
     const definition = DEFINITIONS.get(collection)
-    const asked = conditions.filter((each) => each.collection === collection)
-    if (definition === undefined || asked.length === 0) continue
-    const filter = Object.fromEntries(asked.map(({ field }) => [field, 1]))
+    const own = conditions.filter((each) => each.collection === collection)
+    if (definition === undefined || own.length === 0) continue
+    const filter = Object.fromEntries(own.map(({ field }) => [field, 1]))
     const rows = hits.filter((each) => each.collection === collection).map(({ row }) => row)
     await recordRead(entityApi.stores, actor, { definition, action: 'get', filter, rows })
   }

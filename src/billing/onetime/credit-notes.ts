@@ -56,8 +56,10 @@ export function allotted(
     if (amount.minus(most).greaterThan(tolerance) || most.isZero()) {
       const digits = currencyDigits(currencyCode)
       const text = (each: Exact) => moneyFormat(currencyCode)(moneyText(each, digits))
-      const [left, asked] = [most, amount].map(text)
-      throw new BillingError(`adjusts: invoice ${invoiceId} has ${left} left, less than ${asked}`)
+      const [left, requestedText] = [most, amount].map(text)
+      throw new BillingError(
+        `adjusts: invoice ${invoiceId} has ${left} left, less than ${requestedText}`,
+      )
     }
     open = open.minus(amount)
     return { invoiceId, amount: amount.greaterThan(most) ? most : amount }

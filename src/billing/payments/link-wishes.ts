@@ -61,8 +61,8 @@ function refFrom(type: string, id: unknown): BillRef {
   return { type, id: /^\d{1,15}$/.test(text) ? Number(text) : -1 }
 }
 
-function linkAmount(sent: unknown, digits: number): Exact | null {
-  const amount = amountFrom(sent)
+function linkAmount(value: unknown, digits: number): Exact | null {
+  const amount = amountFrom(value)
   return amount?.greaterThan(0) ? rounded(amount, digits) : null
 }
 

@@ -122,11 +122,11 @@ function cancellationOf(given: unknown): Cancellation {
   return { txid: isText ? String(txid) : '', amount, uf }
 }
 
-function refusal(books: AccountBooks, bill: Bill, sent: unknown, digits: number): string | null {
+function refusal(books: AccountBooks, bill: Bill, value: unknown, digits: number): string | null {
   const { txid } = bill.fields
   if (!canBeTakenBack(books, bill)) return `${txid} cannot be cancelled`
-  if (isNothing(sent)) return null
-  const amount = amountFrom(sent)
+  if (isNothing(value)) return null
+  const amount = amountFrom(value)
   return amount !== null && rounded(amount, digits).equals(amountOfPayment(bill))
     ? null
     : `Cancellation amount not matching payment amount for ${txid}`

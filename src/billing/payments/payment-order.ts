@@ -109,15 +109,15 @@ function partiesOf(
   isDeposit: boolean,
   digits: number,
 ): { aid: number; amount: Exact } {
-  const { aid: sentAid, amount: sentAmount } = given
-  if (isNothing(sentAid) || isNothing(sentAmount)) {
+  const { aid: aidValue, amount: amountValue } = given
+  if (isNothing(aidValue) || isNothing(amountValue)) {
     throw new BillingError(`${BASE}: Insufficient options supplied.`)
   }
-  const aid = integerFrom(sentAid)
-  const sent = amountFrom(sentAmount)
+  const aid = integerFrom(aidValue)
+  const sent = amountFrom(amountValue)
   const amount = sent === null ? null : rounded(sent, digits)
   const isPayable = amount?.greaterThan(0) || (isDeposit && amount?.isZero())
-  if (aid === null || amount === null || !isPayable) throw wrongInput(sentAid, sentAmount)
+  if (aid === null || amount === null || !isPayable) throw wrongInput(aidValue, amountValue)
   return { aid, amount }
 }
 

@@ -186,10 +186,10 @@ export function visitNotificationSecret(stored: unknown, visit: (text: string) =
  */
 export function mergeNotifications(
   stored: unknown,
-  sent: unknown,
+  value: unknown,
   { seal }: Pick<Sealer, 'seal'>,
 ): unknown {
-  return withSecret(sent, (text) => {
+  return withSecret(value, (text) => {
     if (text === undefined) return httpOf(stored)['secret']
     if (text === '') return undefined
     if (typeof text !== 'string') return text

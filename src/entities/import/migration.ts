@@ -86,8 +86,8 @@ export function migratedRow({ definition, stores }: ImportJob, { update }: Valid
     ...(isNumbered(definition) ? { [keyField]: numberIn(update[keyField], keyField) } : {}),
     _id: idIn(update['_id']),
   }
-  const sent = Object.entries(update).filter(([field]) => !DERIVED.has(field))
-  return { update: Object.fromEntries(sent), kept }
+  const entries = Object.entries(update).filter(([field]) => !DERIVED.has(field))
+  return { update: Object.fromEntries(entries), kept }
 }
 
 function idIn(value: unknown): ObjectId {

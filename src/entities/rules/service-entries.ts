@@ -106,10 +106,10 @@ async function entryOf(value: unknown, path: string, work: Work): Promise<Fields
 function datesOf(entry: Fields, existing: Fields | undefined, path: string, work: Work) {
   const { context } = work
   const at = (field: string) => {
-    const sent = instantAt(entry[field], `${path}.${field}`, context)
+    const instant = instantAt(entry[field], `${path}.${field}`, context)
     const before =
       existing === undefined ? null : instantAt(existing[field], `${path}.${field}`, context)
-    return { before, atMs: isSameSecond(sent, before) ? before : (sent ?? before) }
+    return { before, atMs: isSameSecond(instant, before) ? before : (instant ?? before) }
   }
   const [from, to] = [at('from'), at('to')]
   const fromMs = from.atMs ?? context.fromMs
@@ -122,9 +122,9 @@ function datesOf(entry: Fields, existing: Fields | undefined, path: string, work
 }
 
 /** Responses have whole seconds, so dates that clients send back have lost their milliseconds. */
-function isSameSecond(sent: number | null, before: number | null): boolean {
-  if (sent === null || before === null) return false
-  return Math.floor(sent / 1000) === Math.floor(before / 1000)
+function isSameSecond(instant: number | null, before: number | null): boolean {
+  if (instant === null || before === null) return false
+  return Math.floor(instant / 1000) === Math.floor(before / 1000)
 }
 
 interface DatedEntry {

@@ -101,9 +101,9 @@ export function fieldsOf(
   raw: Fields,
   context: RevisionContext,
 ): CustomerRevision['fields'] {
-  const { id: _, _id: __, ...sent } = raw
-  checkNames(sent, '', 0)
-  const dated = withDates(sent, '', DATES, context.timeZone)
+  const { id: _, _id: __, ...rest } = raw
+  checkNames(rest, '', 0)
+  const dated = withDates(rest, '', DATES, context.timeZone)
   const { from, to = new Date(FOREVER_MS), former_plan: formerPlan } = dated
   if (!(from instanceof Date)) throw new FieldError('from', 'is missing')
   if (!(to instanceof Date)) throw new FieldError('to', 'must be a date')

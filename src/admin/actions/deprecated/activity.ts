@@ -82,9 +82,9 @@ interface Subscriber {
 }
 
 /** A subscriber that exists or has existed. */
-async function subscriberOf(sent: unknown, call: ActionCall): Promise<Subscriber> {
-  if (sent === undefined || sent === '') throw new ActionError(NOT_EXISTS)
-  const sid = integerOf(sent)
+async function subscriberOf(value: unknown, call: ActionCall): Promise<Subscriber> {
+  if (value === undefined || value === '') throw new ActionError(NOT_EXISTS)
+  const sid = integerOf(value)
   if (sid === null) throw new ActionError('Field sid should be of type Integer')
   const revisions = await revisionsOf(sid, call)
   if (revisions.length === 0) throw new ActionError(NOT_EXISTS)

@@ -59,8 +59,8 @@ export const balances = action({
 
 /** `query` if it may have the secret of a card, also as JSON text with escape sequences. */
 function secretParameters(raw: RawParameters): readonly string[] {
-  const sent = raw.get('query')
-  const text = typeof sent === 'string' ? sent : JSON.stringify(sent ?? null)
+  const value = raw.get('query')
+  const text = typeof value === 'string' ? value : JSON.stringify(value ?? null)
   return /secret|\\u/.test(text) ? ['query'] : []
 }
 

@@ -60,8 +60,8 @@ export const datausage = action({
   },
 })
 
-function accountAt(sent: unknown, name: string): number {
-  const aid = integerOf(sent)
+function accountAt(value: unknown, name: string): number {
+  const aid = integerOf(value)
   if (aid === null) throw new ActionError(`Field ${name} should be of type Integer`)
   return aid
 }

@@ -42,8 +42,8 @@ export const rates = action({
       ],
     },
   },
-  async run({ query, strip: sent }, call) {
-    const strip = stripOf(sent)
+  async run({ query, strip: value }, call) {
+    const strip = stripOf(value)
     const found = await readRevisions(call, 'rates', query)
     if (strip === null) return { details: found.map(rateView) }
     return {

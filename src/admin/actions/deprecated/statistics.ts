@@ -43,12 +43,12 @@ export const statistics = action({
   },
 })
 
-async function create(sent: unknown, call: ActionCall): Promise<ActionAnswer> {
+async function create(value: unknown, call: ActionCall): Promise<ActionAnswer> {
   const { catalog, nowMs, actor } = call
   const document: StatisticsDocument = {
     _id: new ObjectId(),
     creation_date: new Date(nowMs),
-    statistics: statisticsIn(sent),
+    statistics: statisticsIn(value),
   }
   await catalog.transaction('store statistics', async (session) => {
     await catalog.run('insert statistics', () =>

@@ -54,13 +54,13 @@ function errorAnswer(log: OAuthDeps['log']) {
   return (error: unknown, request: FastifyRequest, reply: FastifyReply) => {
     const known = oauthErrorOf(error)
     if (known === null) log.error({ err: error, req: request }, 'request failed')
-    const sent = challenged(known ?? SERVER_ERROR, request.headers.authorization)
+    const answered = challenged(known ?? SERVER_ERROR, request.headers.authorization)
     // The rest of an unread body would be parsed as the next request.
-    if (sent.httpStatus === 413 || request.isMultipart()) reply.header('connection', 'close')
+    if (answered.httpStatus === 413 || request.isMultipart()) reply.header('connection', 'close')
     return reply
-      .code(sent.httpStatus)
-      .headers({ ...NOT_STORED, ...sent.headers })
-      .send(sent.body())
+      .code(answered.httpStatus)
+      .headers({ ...NOT_STORED, ...answered.headers })
+      .send(answered.body())
   }
 }
 
