@@ -81,9 +81,9 @@ function reportResent(
 
 /** Only a state of delivery narrows down enough what would be sent again. */
 function resendFilter(stamps: readonly string[], options: OptionValues, timeZone: string): object {
-  const given = [...FILTERS, 'limit'].filter((name) => options[name] !== undefined)
+  const present = [...FILTERS, 'limit'].filter((name) => options[name] !== undefined)
   if (stamps.length > 0) {
-    if (given.length > 0) throw new UsageError(`--${given[0]} cannot be combined with stamps`)
+    if (present.length > 0) throw new UsageError(`--${present[0]} cannot be combined with stamps`)
     return { stamp: { $in: [...stamps] } }
   }
   if (options['state'] === undefined) {
@@ -115,16 +115,16 @@ function choiceOf(
   name: string,
   allowed: readonly string[],
 ): string | undefined {
-  const given = optionalText(options, name)
-  if (given === undefined || allowed.includes(given)) return given
-  throw new UsageError(`--${name} must be one of ${allowed.join(', ')}, not '${given}'`)
+  const text = optionalText(options, name)
+  if (text === undefined || allowed.includes(text)) return text
+  throw new UsageError(`--${name} must be one of ${allowed.join(', ')}, not '${text}'`)
 }
 
 function timeOf(options: OptionValues, name: string, timeZone: string): Date | undefined {
-  const given = optionalText(options, name)
-  if (given === undefined) return undefined
-  const atMs = parseInstant(given, timeZone)
-  if (atMs === null) throw new UsageError(`--${name} must be a date, not '${given}'`)
+  const text = optionalText(options, name)
+  if (text === undefined) return undefined
+  const atMs = parseInstant(text, timeZone)
+  if (atMs === null) throw new UsageError(`--${name} must be a date, not '${text}'`)
   return new Date(atMs)
 }
 

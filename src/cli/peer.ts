@@ -30,10 +30,10 @@ export async function addPeer(shell: Shell, name: string, options: OptionValues)
   const names = optionalList(options, 'certificate')
   const diameter = diameterOf(options)
   const { key, stored } = newKey()
-  const given = { name, addresses, requests_per_second: rate, file_types: fileTypes, diameter }
+  const fields = { name, addresses, requests_per_second: rate, file_types: fileTypes, diameter }
   const hasKey = diameter === undefined && names === undefined
   const keys = hasKey ? [stored] : []
-  const settings = peerSettings({ ...given, certificate_names: names, keys }, 'peer')
+  const settings = peerSettings({ ...fields, certificate_names: names, keys }, 'peer')
   await changePeers(shell, (peers) => {
     if (peers.some((peer) => nameOfPeer(peer) === name)) {
       throw new CommandError(`peer ${name} exists already: see 'tollgate peer rotate'`)

@@ -73,7 +73,7 @@ export async function addUser(shell: Shell, username: string, options: OptionVal
     await catalog.ensureIndexes()
     const now = new Date(nowMs)
     const period = { from: now, to: new Date(FOREVER_MS), creation_time: now }
-    const fields = await givenPassword(password, username, options, { catalog, nowMs })
+    const fields = await enteredPassword(password, username, options, { catalog, nowMs })
     const user = { username, roles, ...fields, ...period }
     const by = recordedAs('create', username, { new: { username, roles } })
     await catalog.transaction('add a user', (session) =>
@@ -93,7 +93,7 @@ export async function setPassword(
   await onCatalog(shell, async (catalog, { data }) => {
     const nowMs = systemClock.nowMs()
     const user = await userNamed(catalog, username, nowMs)
-    const fields = await givenPassword(password, username, options, { catalog, nowMs })
+    const fields = await enteredPassword(password, username, options, { catalog, nowMs })
     const change = (document: RawDocument) => ({ ...document, ...fields })
     const by = recordedAs('changepassword', username)
     await changeUser(storesOf(catalog), user._id.toHexString(), change, by)
@@ -159,7 +159,7 @@ function printPassword(shell: Shell, username: string, password: string, isGiven
   shell.print(password)
 }
 
-async function givenPassword(
+async function enteredPassword(
   password: string,
   username: string,
   options: OptionValues,

@@ -30,11 +30,11 @@ export function finalCharge(
  * `rounding`: of the final charge; price and taxes are scaled with it.
  */
 export function finalChargeOf(
-  given: Decimal,
+  value: Decimal,
   rules: readonly TaxRule[],
   rounding: LineRounding | null,
 ): FinalCharge {
-  const price = new Exact(given)
+  const price = new Exact(value)
   const amounts = rules.map((rule) => ({ rule, amount: price.times(rule.rate) }))
   const embedded = sum(amounts.filter(({ rule }) => rule.isEmbedded))
   const tax = sum(amounts.filter(({ rule }) => !rule.isEmbedded))

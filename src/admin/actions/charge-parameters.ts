@@ -201,9 +201,9 @@ function paymentDataOf(
 }
 
 /** Undefined if absent. */
-function numbersOf(given: unknown, name: string): readonly number[] | undefined {
-  if (given === undefined || given === '') return undefined
-  const list: readonly unknown[] = Array.isArray(given) ? given : String(given).split(',')
+function numbersOf(value: unknown, name: string): readonly number[] | undefined {
+  if (value === undefined || value === '') return undefined
+  const list: readonly unknown[] = Array.isArray(value) ? value : String(value).split(',')
   if (list.length > IDS_MAX) throw new ActionError(`${name} has more than ${IDS_MAX} members`)
   const numbers = list.map((each) => {
     return /^\s*\d{1,15}\s*$/.test(String(each)) ? Number(each) : Number.NaN

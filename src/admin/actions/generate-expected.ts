@@ -73,13 +73,13 @@ export async function expectedAnswer(
   parameters: ExpectedParameters,
   call: ActionCall,
 ): Promise<ActionAnswer> {
-  const { billrun_key: given, ignore_cdrs: ignoresLines = false, data } = parameters
+  const { billrun_key: cycleKey, ignore_cdrs: ignoresLines = false, data } = parameters
   const aid =
     parameters.aid === undefined || parameters.aid === '' ? null : integerFrom(parameters.aid)
   if (parameters.aid === undefined) throw new ActionError('Following field/s are missing: aid')
   if (aid === null || aid < 1) throw new ActionError('Field aid should be of type Integer')
   const calendar = calendarOf(call.config)
-  const key = given ?? keyAt(call.nowMs, calendar)
+  const key = cycleKey ?? keyAt(call.nowMs, calendar)
   if (!isCycleKey(key)) throw new ActionError('Illegal billrun key')
   if (parameters.output === 'pdf_path' && call.config.invoices.folder === '') {
     throw new ActionError('output pdf_path requires invoices.folder in the configuration')
@@ -161,8 +161,8 @@ function datesOf(revision: Fields, path: string, { config, nowMs }: ActionCall) 
     if (date === null) throw new ActionError(`${path}.${name} must be a date`)
     return date
   }
-  const given = DATES.filter((name) => revision[name] !== undefined && revision[name] !== null)
-  const more = Object.fromEntries(given.map((name) => [name, dateAt(name)]))
+  const present = DATES.filter((name) => revision[name] !== undefined && revision[name] !== null)
+  const more = Object.fromEntries(present.map((name) => [name, dateAt(name)]))
   const services = Array.isArray(revision['services']) ? revision['services'] : null
   return {
     from: dateAt('from'),

@@ -196,11 +196,11 @@ function adjustsIn(value: unknown): RequestedAdjustment[] {
   if (value === undefined || value === '') return []
   const isList = Array.isArray(value) && value.length <= ADJUSTS_MAX && value.every(isObject)
   if (!isList) throw new ActionError('Field adjusts must be a list of invoice_id and amount')
-  const requested = (value as readonly Fields[]).map(({ invoice_id: id, amount: given }) => {
+  const requested = (value as readonly Fields[]).map(({ invoice_id: id, amount: amountValue }) => {
     const invoiceId = integerFrom(id)
-    const amount = given === undefined ? null : amountOf(given)
+    const amount = amountValue === undefined ? null : amountOf(amountValue)
     if (invoiceId === null) throw new ActionError('adjusts: invoice_id must be a number')
-    if (given !== undefined && amount === null) {
+    if (amountValue !== undefined && amount === null) {
       throw new ActionError(`adjusts: the amount for invoice ${invoiceId} must be a number`)
     }
     return { invoiceId, amount: amount === null ? null : new Exact(amount) }

@@ -88,15 +88,16 @@ export const report = action({
       execution_time: '0.03',
     },
   },
-  async run(given, call) {
+  async run(parameters, call) {
     const beganMs = monotonicMs()
-    const { definition, isCsv } = await definitionOf(given, call)
+    const { definition, isCsv } = await definitionOf(parameters, call)
     const loaded = await loadedReport(definition, call.reports.fields)
     await refuseUnreadable(loaded, call)
-    const options = textOptionsOf(given, call)
-    if (isCsv || given.type === 'csv') return csv(loaded, options, call)
-    const order = () => ordered(loaded, definition, given, options, call)
-    const answer = given.type === 'file' ? await order() : await rowsOf(loaded, given, call, order)
+    const options = textOptionsOf(parameters, call)
+    if (isCsv || parameters.type === 'csv') return csv(loaded, options, call)
+    const order = () => ordered(loaded, definition, parameters, options, call)
+    const answer =
+      parameters.type === 'file' ? await order() : await rowsOf(loaded, parameters, call, order)
     const seconds = ((monotonicMs() - beganMs) / 1000).toFixed(2)
     return { details: [], next_page: false, execution_time: seconds, ...answer }
   },
@@ -107,8 +108,8 @@ interface Chosen {
   readonly isCsv: boolean
 }
 
-async function definitionOf(given: ReportParameters, call: ActionCall): Promise<Chosen> {
-  const { action: name = '', key, _id: id, report: value } = given
+async function definitionOf(parameters: ReportParameters, call: ActionCall): Promise<Chosen> {
+  const { action: name = '', key, _id: id, report: value } = parameters
   const saved = async (by: { key?: unknown; id?: unknown }) => {
     await refuseDefinitions(call)
     return (await savedReport(call.catalog, by, call.nowMs)) as unknown as Fields
@@ -163,8 +164,13 @@ interface TextSettings {
   readonly fileName: string
 }
 
-function textOptionsOf(given: ReportParameters, { config, nowMs }: ActionCall): TextSettings {
-  const { file_format: format = 'csv', file_name: named = '', delimiter = ',', headers } = given
+function textOptionsOf(parameters: ReportParameters, { config, nowMs }: ActionCall): TextSettings {
+  const {
+    file_format: format = 'csv',
+    file_name: named = '',
+    delimiter = ',',
+    headers,
+  } = parameters
   if (!isDelimiter(delimiter)) throw new ActionError('Field delimiter must be one character')
   const hasHeader = isUnset(headers) ? true : booleanOf(headers)
   if (hasHeader === null) throw new ActionError('Field headers should be of type Boolean')

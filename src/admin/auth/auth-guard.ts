@@ -161,11 +161,11 @@ export async function identify(
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<void> {
-  const given = tokensOf(request)
-  if (given.length > 1) {
+  const tokens = tokensOf(request)
+  if (tokens.length > 1) {
     throw new NotLoggedInError(TOKEN_TWICE)
   }
-  const [token] = given
+  const [token] = tokens
   if (token !== undefined) {
     const identity = await clientOf(options.token, token)
     if (identity !== null) request.caller = clientCaller('token', identity, request)

@@ -46,10 +46,10 @@ export function allotted(
   currencyCode: number,
 ): Adjustment[] {
   let open = new Exact(total)
-  const adjusted = requested.map(({ invoiceId, amount: given }) => {
+  const adjusted = requested.map(({ invoiceId, amount: amountValue }) => {
     const most = leftOfInvoices.get(invoiceId)
     if (most === undefined) throw new BillingError(`adjusts: there is no invoice ${invoiceId}`)
-    const amount = new Exact(given ?? open)
+    const amount = new Exact(amountValue ?? open)
     if (amount.lessThanOrEqualTo(0)) {
       throw new BillingError(`adjusts: the amount for invoice ${invoiceId} must be above 0`)
     }

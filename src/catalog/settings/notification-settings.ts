@@ -116,9 +116,9 @@ export function notificationSettingsOf(
   value: unknown,
   { open }: Pick<Sealer, 'open'>,
 ): NotificationSettings {
-  const { settings: given = {} } = isObject(value) ? value : {}
+  const { settings: section = {} } = isObject(value) ? value : {}
   try {
-    const stored = checkAgainstSchema(NotificationSection, given, 'events.settings')
+    const stored = checkAgainstSchema(NotificationSection, section, 'events.settings')
     const sealed = stored.http.secret
     const secret = sealed === undefined ? null : open(sealed)
     const isLost = sealed !== undefined && secret === null

@@ -97,10 +97,10 @@ function signerOf(
   if (text.length * signers.length > workBytesMax) {
     return { refused: 'the request is too large to be signed: use a token in the header' }
   }
-  const given = Buffer.from(signature)
+  const received = Buffer.from(signature)
   let found: Signer | null = null
   for (const signer of signers) {
-    if (timingSafeEqual(given, Buffer.from(signatureOf(text, signer.key)))) found ??= signer
+    if (timingSafeEqual(received, Buffer.from(signatureOf(text, signer.key)))) found ??= signer
   }
   return found
 }

@@ -171,8 +171,8 @@ function checkMatch(row: Fields, at: string, query: CustomerQuery, timeZone: str
   const found: Finding[] = []
   for (const { key, value } of query.params) {
     const requested = (Array.isArray(value) ? value : [value]).map(String)
-    const given = [row[key]].flat().map(String)
-    if (!given.some((each) => requested.includes(each))) {
+    const values = [row[key]].flat().map(String)
+    if (!values.some((each) => requested.includes(each))) {
       found.push(mistake(`${at}.${key}`, `must be ${requested.join(' or ')}, as in the query`))
     }
   }

@@ -80,8 +80,8 @@ export async function getAnswer<P extends GetPath>(
   query: QueryOf<P> = {} as QueryOf<P>,
   options: CallOptions = {},
 ): Promise<AnswerOf<P>> {
-  const given = Object.entries(query as object).filter(([, value]) => value !== undefined)
-  const texts = given.map(([name, value]) => {
+  const present = Object.entries(query as object).filter(([, value]) => value !== undefined)
+  const texts = present.map(([name, value]) => {
     return [name, typeof value === 'object' ? JSON.stringify(value) : String(value)]
   })
   const search = new URLSearchParams(texts).toString()

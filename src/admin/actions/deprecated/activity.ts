@@ -46,12 +46,12 @@ export const activity = action({
     parameters: { sid: 7, include_outgoing: true, from_date: '2026-11-01' },
     answer: { details: [] },
   },
-  async run(given, call) {
-    const { sid, numberAt } = await subscriberOf(given.sid, call)
+  async run(parameters, call) {
+    const { sid, numberAt } = await subscriberOf(parameters.sid, call)
     const usagets = [
-      ...(given.include_incoming === true ? ['incoming_call'] : []),
-      ...(given.include_outgoing === true ? ['call'] : []),
-      ...(given.include_sms === true ? ['sms'] : []),
+      ...(parameters.include_incoming === true ? ['incoming_call'] : []),
+      ...(parameters.include_outgoing === true ? ['call'] : []),
+      ...(parameters.include_sms === true ? ['sms'] : []),
     ]
     if (usagets.length === 0) {
       throw new ActionError(
@@ -61,7 +61,7 @@ export const activity = action({
     const {
       from_date: from = new Date(call.nowMs - WINDOW_MS),
       to_date: to = new Date(call.nowMs),
-    } = given
+    } = parameters
     if (from.getTime() > to.getTime()) throw new ActionError('from_date is after to_date')
     const filter = { sid, usaget: { $in: usagets }, urt: { $gte: from, $lte: to } }
     const rows = await call.catalog.read('read activity', (limits) =>

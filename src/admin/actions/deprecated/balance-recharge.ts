@@ -76,9 +76,9 @@ async function targetOf(query: Fields, sid: number, call: ActionCall): Promise<T
   if (unknown !== undefined) {
     throw new ActionError(`query.${unknown.slice(0, 64)} is not known here`)
   }
-  const given = Object.entries(query).filter(([, value]) => !isEmpty(value) && value !== '')
-  const [first] = given
-  if (first === undefined || given.length > 1) {
+  const present = Object.entries(query).filter(([, value]) => !isEmpty(value) && value !== '')
+  const [first] = present
+  if (first === undefined || present.length > 1) {
     throw new ActionError(`query must have exactly one of ${Object.keys(NAMES).join(', ')}`)
   }
   const [name, value] = first

@@ -51,9 +51,9 @@ export const balances = action({
     },
     answer: { desc: 'Success updating balances', details: [] },
   },
-  async run(given, call) {
-    const method = methodOf(given.method, METHODS)
-    return method === 'query' ? queryBalances(given, call) : recharge(given, call)
+  async run(parameters, call) {
+    const method = methodOf(parameters.method, METHODS)
+    return method === 'query' ? queryBalances(parameters, call) : recharge(parameters, call)
   },
 })
 

@@ -91,8 +91,8 @@ export const find = action({
 })
 
 function entityActionsOf(raw: RawParameters): readonly EntityAction[] {
-  const given = String(raw.get('collection'))
-  const name = Object.hasOwn(COLLECTIONS, given) ? COLLECTIONS[given] : null
+  const collection = String(raw.get('collection'))
+  const name = Object.hasOwn(COLLECTIONS, collection) ? COLLECTIONS[collection] : null
   if (name === null || name === undefined) return []
   const actions = [{ collection: name, action: 'get' } as const]
   return name === 'subscribers' ? [...actions, { collection: 'accounts', action: 'get' }] : actions

@@ -69,8 +69,8 @@ function entityActionsOf(raw: RawParameters): readonly EntityAction[] {
     : [{ collection, action: ACTIONS[type] }]
 }
 
-function dataOf(given: unknown): Fields {
-  const data = typeof given === 'string' && given !== '' ? parseJson(given, 'data') : given
+function dataOf(value: unknown): Fields {
+  const data = typeof value === 'string' && value !== '' ? parseJson(value, 'data') : value
   const isEmpty = data === undefined || data === '' || Object.keys(Object(data)).length === 0
   if (isEmpty) throw new ActionError('Data is empty !!!')
   if (!isObject(data)) throw new ActionError('Field data should be of type Object')

@@ -37,9 +37,9 @@ export const statistics = action({
     parameters: { method: 'query', from: '2026-11-01' },
     answer: { desc: [], details: [] },
   },
-  async run(given, call) {
-    const method = methodOf(given.method, METHODS)
-    return method === 'create' ? create(given.statistics, call) : query(given, call)
+  async run(parameters, call) {
+    const method = methodOf(parameters.method, METHODS)
+    return method === 'create' ? create(parameters.statistics, call) : query(parameters, call)
   },
 })
 

@@ -26,9 +26,12 @@ const PLACEHOLDER = 'given'
 const OTHER_METHODS = ['GET', 'PUT', 'PATCH', 'DELETE']
 const NOT_STORED = { 'cache-control': 'no-store', pragma: 'no-cache' }
 
-export function addOAuthRoutes(server: FastifyInstance, given: Omit<OAuthDeps, 'refusals'>): void {
+export function addOAuthRoutes(
+  server: FastifyInstance,
+  provided: Omit<OAuthDeps, 'refusals'>,
+): void {
   const period = { periodMs: HOUR_MS, message: 'a client was refused' }
-  const deps = { ...given, refusals: createRefusalAudit(given, period) }
+  const deps = { ...provided, refusals: createRefusalAudit(provided, period) }
   server.register(async (routes) => {
     registerBodies(routes, LOGIN_BODY_BYTES_MAX)
     routes.setErrorHandler(errorAnswer(deps.log))

@@ -212,8 +212,8 @@ async function finish(
 ): Promise<TokenOutcome> {
   const result = parameters.get('result') ?? ''
   const expected = Buffer.from(signatureOf(secret, session, result))
-  const given = Buffer.from(parameters.get('sig') ?? '')
-  if (given.length !== expected.length || !timingSafeEqual(given, expected)) {
+  const signature = Buffer.from(parameters.get('sig') ?? '')
+  if (signature.length !== expected.length || !timingSafeEqual(signature, expected)) {
     throw new ForgedReturnError('the signature of the return does not match')
   }
   const page = await store.find(pageId(session))

@@ -214,8 +214,8 @@ interface ChosenProps {
 
 /** The editor of the rule that the address names: `balance.0`, `money.new`. */
 function Chosen({ setting, named, onSaved }: ChosenProps) {
-  const [given, position] = named.split('.')
-  const kind = KINDS.find((each) => each === given)
+  const [group, position] = named.split('.')
+  const kind = KINDS.find((each) => each === group)
   if (kind === undefined) return null
   const isNew = position === 'new'
   const document = isNew ? TEMPLATES[kind] : listIn(setting.value, kind)[Number(position)]

@@ -54,9 +54,9 @@ interface ValueProps {
   readonly value: unknown
 }
 
-function Value({ editing, schema: given, path, value }: ValueProps) {
+function Value({ editing, schema: declared, path, value }: ValueProps) {
   const { schemas, errors, set, besideTiers } = editing
-  const schema = schemaFor(schemas, given, value)
+  const schema = schemaFor(schemas, declared, value)
   const kind = kindOf(schemas, schema)
   const props = { editing, schema, path, value }
   if (kind === 'record') return <RecordValue {...props} />
