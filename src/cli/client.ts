@@ -58,8 +58,8 @@ export async function listClients(shell: Shell, options: OptionValues): Promise<
   const clients = clientViews(value).filter(({ name }) => !unusable.has(name))
   if (options['json'] === true) {
     const left = skipped.filter(({ what }) => what === 'client')
-    const shown = clients.map((each) => ({ ...each, state: stateOf(each, nowMs) }))
-    shell.print(JSON.stringify([...shown, ...left.map((each) => ({ ...each, state: 'unusable' }))]))
+    const rows = clients.map((each) => ({ ...each, state: stateOf(each, nowMs) }))
+    shell.print(JSON.stringify([...rows, ...left.map((each) => ({ ...each, state: 'unusable' }))]))
     return 0
   }
   if (clients.length + skipped.length === 0) shell.print('there are no clients')

@@ -151,13 +151,13 @@ function eventsText(events: readonly StoredEvent[]): string[] {
 function rowOf(event: StoredEvent): string[] {
   const { creation_time: time, event_code: code, event_type: type, stamp, delivery } = event
   const { aid, sid } = event.extra_params
-  const shown = (value: unknown) => (value === undefined || value === null ? '' : String(value))
+  const text = (value: unknown) => (value === undefined || value === null ? '' : String(value))
   const { reached_constant: reached } = event as { reached_constant?: unknown }
   return [
     time.toISOString(),
     code,
     type,
-    ...[aid, sid, event.before, event.after, reached].map(shown),
+    ...[aid, sid, event.before, event.after, reached].map(text),
     delivery.state,
     String(delivery.attempts),
     stamp,

@@ -90,8 +90,8 @@ export class WriteTrial {
     if (issues.length === 0) return
     // The write itself would answer an error that is not about a field in the same way.
     if (issues.length === 1 && issues[0]?.path === '') throw this.#firstError
-    const shown = issues.slice(0, TRIAL_ISSUES_MAX)
-    throw new TrialRefusedError(shown, issues.length - shown.length)
+    const visible = issues.slice(0, TRIAL_ISSUES_MAX)
+    throw new TrialRefusedError(visible, issues.length - visible.length)
   }
 
   /** Throws the error that has ended the trial, with what was noted before. */

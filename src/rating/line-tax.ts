@@ -120,14 +120,14 @@ export function rulesOfTaxes(taxes: readonly LineTax[]): TaxRule[] {
 
 function taxOf({ rule, amount }: Amount): LineTax {
   const { rate, description, key, type, isEmbedded } = rule
-  const shown = amount.toNumber()
+  const figure = amount.toNumber()
   return {
     tax: Number(rate),
-    amount: isEmbedded ? 0 : shown,
+    amount: isEmbedded ? 0 : figure,
     description,
     key,
     type,
     pass_to_customer: 1,
-    ...(isEmbedded ? { embedded_amount: shown } : {}),
+    ...(isEmbedded ? { embedded_amount: figure } : {}),
   }
 }

@@ -6,7 +6,7 @@ import { cardSecretsOf } from '../../catalog/settings/card-secrets.ts'
 import { type Fields, isObject } from '../../domain/fields.ts'
 import { readView } from '../../entities/views.ts'
 import { NoCardError } from '../../prepaid/cards/guesses.ts'
-import { STATUS_NAMES, shownStatus, statusOf } from '../../prepaid/cards/states.ts'
+import { displayStatus, STATUS_NAMES, statusOf } from '../../prepaid/cards/states.ts'
 import {
   type CardChange,
   type CardQuery,
@@ -272,7 +272,7 @@ function digestsOf(secrets: readonly string[], { catalog, config }: ActionCall):
 const DATES = ['activation_datetime', 'expired_on']
 
 function viewOf(card: WithId<CardDocument>, { config }: ActionCall): Fields {
-  const { secret_hmac: _, status, used_by: __, ...shown } = card
+  const { secret_hmac: _, status, used_by: __, ...view } = card
   const shape = { timeZone: config.rating.timeZone, dateFields: DATES }
-  return readView({ ...shown, status: shownStatus(status) }, shape)
+  return readView({ ...view, status: displayStatus(status) }, shape)
 }

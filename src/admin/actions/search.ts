@@ -229,11 +229,11 @@ async function recordHits(
 const SHOWN = ['firstname', 'lastname', 'email', 'msisdn', 'plan'] as const
 
 function hitOf({ collection, field, match, row }: Found) {
-  const shown = SHOWN.flatMap((name) => {
+  const details = SHOWN.flatMap((name) => {
     const value = row[name]
     return typeof value === 'string' && value !== '' ? [[name, value] as const] : []
   })
   const { aid, sid } = row
   const numbers = typeof sid === 'number' ? { aid, sid } : { aid }
-  return { collection, field, match, ...numbers, ...Object.fromEntries(shown) }
+  return { collection, field, match, ...numbers, ...Object.fromEntries(details) }
 }

@@ -235,8 +235,8 @@ function instantAt(value: unknown, path: string, timeZone: string): Date {
   if (value instanceof Date) return value
   const atMs = typeof value === 'string' ? parseInstant(value, timeZone) : null
   if (atMs !== null) return new Date(atMs)
-  const shown = typeof value === 'string' ? `, is '${value.slice(0, 40)}'` : ''
-  throw new FieldError(path, `must be a date such as 2026-01-31 23:59:59${shown}`)
+  const suffix = typeof value === 'string' ? `, is '${value.slice(0, 40)}'` : ''
+  throw new FieldError(path, `must be a date such as 2026-01-31 23:59:59${suffix}`)
 }
 
 function withCustomDates(

@@ -340,14 +340,8 @@ describe('without a run', () => {
       return found && { ...found, lines: [] }
     }
     const deps = { ...external.deps(), compute }
-    const expectation = {
-      aid: 2,
-      cycle: cut,
-      ignoresLines: false,
-      account: null,
-      subscribers: null,
-    }
-    const expected = await expectedInvoice(deps, computeSmall, { ...expectation, nowMs: RUN_MS })
+    const query = { aid: 2, cycle: cut, ignoresLines: false, account: null, subscribers: null }
+    const expected = await expectedInvoice(deps, computeSmall, { ...query, nowMs: RUN_MS })
     expect(expected?.invoice.attributes.fullname).toBe('Dana Levi 2')
     const request = { cycle: cut, assumed: null, back: 0, comparedKey: KEY, nowMs: RUN_MS }
     const previewed: unknown[] = []

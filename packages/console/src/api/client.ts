@@ -129,8 +129,8 @@ async function once(request: ApiRequest, options: CallOptions): Promise<unknown>
     ...(idempotencyKey !== undefined && { 'idempotency-key': idempotencyKey }),
     ...(ifMatch !== undefined && { 'if-match': ifMatch }),
   }
-  const shown = SECRET_PATHS.test(request.path) ? { ...request, body: null } : request
-  const id = isSilent ? null : beginCall({ ...shown, headers })
+  const logged = SECRET_PATHS.test(request.path) ? { ...request, body: null } : request
+  const id = isSilent ? null : beginCall({ ...logged, headers })
   const begun = elapsedMs()
   const end = (httpStatus: number, outcome: 'done' | 'refused' | 'failed' | 'aborted') => {
     const tookMs = elapsedMs() - begun

@@ -136,9 +136,9 @@ function rowOf(
   const isMissing = own !== undefined && (isUnset(line[own]) || line[own] === '')
   const number = isMissing ? numberAt(atMs) : undefined
   const known = isMissing && !isUnset(number) && number !== '' ? { ...line, [own]: number } : line
-  const shown = OPTIONAL_FIELDS.filter((name) => known[name] !== undefined)
+  const present = OPTIONAL_FIELDS.filter((name) => known[name] !== undefined)
   const date = urt instanceof Date ? localText(urt, config.rating.timeZone) : ''
-  return { date, ...Object.fromEntries(shown.map((name) => [name, known[name]])) }
+  return { date, ...Object.fromEntries(present.map((name) => [name, known[name]])) }
 }
 
 /** `2026-01-31 10:00:00`, in local time. */

@@ -43,9 +43,9 @@ export async function queryBalances(
   const found = (await readBalances(call, aid, sid)).filter(
     (one) => isSelected(one) && isValid(one),
   )
-  const shown: Fields[] = aggregate ? aggregated(found) : found.map((one) => ({ ...one }))
+  const rows: Fields[] = aggregate ? aggregated(found) : found.map((one) => ({ ...one }))
   const missing = completes ? await missingBalances(call, { aid, sid }, found.map(includeIdOf)) : []
-  const all = [...shown, ...missing.filter(isSelected)].sort(order)
+  const all = [...rows, ...missing.filter(isSelected)].sort(order)
   if (all.length === 0) throw new ActionError('Balances not found', CODES.notFound)
   const hidden = DEFINITIONS.get('balances')?.hidden ?? []
   return {

@@ -42,8 +42,8 @@ export const balance = action({
     const aid = value === undefined || value === '' ? null : integerOf(value)
     if (aid === null || aid < 1) throw new ActionError('aid field is not numeric')
     const requested = requestedSids(subscribers)
-    const shown = requested === null ? 'none' : requested.join()
-    const xml = await cached(call, `${aid}/${shown}`, async () =>
+    const text = requested === null ? 'none' : requested.join()
+    const xml = await cached(call, `${aid}/${text}`, async () =>
       xmlOf(await readBalance(call, aid, requested)),
     )
     const bytes = Buffer.from(xml)

@@ -139,8 +139,8 @@ const chargeId = (key: string) => `charge/${key}`
 
 function pageState({ state, fields }: SandboxRecord, nowMs: number): SandboxPage {
   const isExpired = nowMs >= Number(fields['expiresMs'])
-  const shown = state !== 'open' ? 'used' : isExpired ? 'expired' : 'open'
-  return { state: shown, aid: Number(fields['aid']) }
+  const view = state !== 'open' ? 'used' : isExpired ? 'expired' : 'open'
+  return { state: view, aid: Number(fields['aid']) }
 }
 
 interface Submission {

@@ -137,15 +137,15 @@ function RecordValue(props: ValueProps) {
   const isHidden = (name: string) => isTop && editing.hidden.includes(name)
   const isNeeded = (name: string) => schema.required?.includes(name) === true
   const names = [...new Set([...Object.keys(declared), ...Object.keys(document)])]
-  const shown = names.filter((name) => {
+  const visible = names.filter((name) => {
     return !isHidden(name) && (document[name] !== undefined || isNeeded(name))
   })
-  const absent = Object.keys(declared).filter((name) => !isHidden(name) && !shown.includes(name))
+  const absent = Object.keys(declared).filter((name) => !isHidden(name) && !visible.includes(name))
   const other = typeof schema.additionalProperties === 'object' ? schema.additionalProperties : null
   return (
     <Group {...props}>
       <div class="members">
-        {shown.map((name) => (
+        {visible.map((name) => (
           <Value
             key={name}
             editing={editing}
