@@ -137,8 +137,8 @@ function moneyOr(none: string, amount: string | null, money: MoneyFormat): strin
 function changeText(change: ChangedLine, money: MoneyFormat): string {
   const { line, from, to, difference } = change
   const days = `${from.slice(0, 10)} to ${to.slice(0, 10)}`
-  const [stored, due] = [change.stored, change.wanted].map((each) => moneyOr('none', each, money))
-  return `${line} ${days}: ${stored} -> ${due} (${money(difference)})`
+  const [stored, after] = [change.stored, change.wanted].map((each) => moneyOr('none', each, money))
+  return `${line} ${days}: ${stored} -> ${after} (${money(difference)})`
 }
 
 function priceChangeText(

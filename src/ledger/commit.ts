@@ -32,8 +32,8 @@ export type CommitReply =
   | { kind: 'committed' }
   | { kind: 'conflict'; shared: LoadedOwner; owners: LoadedOwner[] }
   /**
-   * Another worker is committing to the account. With `registered`: another account has just registered
-   * the session and may be opening it.
+   * Another worker is committing to the account. With `registered`: another account has just
+   * registered the session and may be opening it.
    */
   | { kind: 'busy'; registered: RegisteredSession | null }
   | { kind: 'repeated'; result: OperationLine }
