@@ -7,8 +7,8 @@ import { type RoleName, runRole } from './cli/role.ts'
 import { Shell } from './cli/shell.ts'
 import { ROLES } from './roles.ts'
 
-const given = process.argv.slice(2)
-if (given.includes(STANDBY)) standBy()
-const name = given.find((argument): argument is RoleName => argument in ROLES)
-if (name === undefined) throw new TypeError(`no role in ${given.join(' ')}`)
+const args = process.argv.slice(2)
+if (args.includes(STANDBY)) standBy()
+const name = args.find((argument): argument is RoleName => argument in ROLES)
+if (name === undefined) throw new TypeError(`no role in ${args.join(' ')}`)
 process.exitCode = await runRole(new Shell(), name, ROLES[name])

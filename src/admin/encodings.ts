@@ -100,7 +100,7 @@ export async function sendJson(
   json: string,
 ): Promise<FastifyReply> {
   const encoding = chooseEncoding(request, reply)
-  const sent = encoding === null ? json : await COMPRESS[encoding](json)
+  const body = encoding === null ? json : await COMPRESS[encoding](json)
   if (encoding !== null) reply.header('content-encoding', encoding)
-  return reply.type('application/json; charset=utf-8').send(sent)
+  return reply.type('application/json; charset=utf-8').send(body)
 }

@@ -98,8 +98,8 @@ export function addRoutes(server: FastifyInstance, parts: RouteParts): void {
   addPaymentRoutes(
     server,
     parts.payments,
-    (request, sent, usual) =>
-      auth.admitAction(request, sent, { collection: 'api', name: 'cards', usual }),
+    (request, parameters, usual) =>
+      auth.admitAction(request, parameters, { collection: 'api', name: 'cards', usual }),
     log,
   )
 }
@@ -108,12 +108,12 @@ function addEntities(server: FastifyInstance, { entityApi, auth, log }: RoutePar
   addEntityApi(
     server,
     entityApi,
-    async (request, sent, called) => {
-      if (called === null) return auth.guard.admit(request, sent, 'user')
+    async (request, parameters, called) => {
+      if (called === null) return auth.guard.admit(request, parameters, 'user')
       const { definition, action } = called
       const usual = definition.actions[action]?.roles ?? []
       const required = { collection: definition.name, name: action, usual }
-      return auth.admitAction(request, sent, required)
+      return auth.admitAction(request, parameters, required)
     },
     log,
   )
@@ -140,10 +140,10 @@ function addActions(server: FastifyInstance, parts: RouteParts): void {
     cardGuesses: parts.cardGuesses,
     actions: ACTIONS,
     permits: auth.permits,
-    async admit(request, sent, action) {
-      if (action === null) return auth.guard.admit(request, sent, 'user')
+    async admit(request, parameters, action) {
+      if (action === null) return auth.guard.admit(request, parameters, 'user')
       const { family: collection = 'api', name, access } = action
-      return auth.admitAction(request, sent, { collection, name, usual: access })
+      return auth.admitAction(request, parameters, { collection, name, usual: access })
     },
   })
 }

@@ -103,16 +103,16 @@ const CONNECTIONS_MAX = 16
  * shares. Throws `CatalogUrlError` if the URL is invalid.
  */
 export async function openCatalog(
-  given: CatalogOptions,
+  provided: CatalogOptions,
   first?: Pick<Catalog, 'dispatcher' | 'jobWatchers'>,
 ): Promise<Catalog> {
-  const options = patientOptions(given)
-  const client = createClient(options, given.timeoutMs)
+  const options = patientOptions(provided)
+  const client = createClient(options, provided.timeoutMs)
   const db = client.db(options.database)
   const link = createLink(client)
-  const guards = createGuards(link, options, given.timeoutMs)
+  const guards = createGuards(link, options, provided.timeoutMs)
   // Whether MongoDB is there is answered soon, also to batch work.
-  const { patience: _, ...soon } = given
+  const { patience: _, ...soon } = provided
   const { run: runSoon } = createGuards(link, soon, soon.timeoutMs)
   const unguarded = collectionsOf(db)
   const collections = guardedCollections(unguarded, guards)
@@ -133,7 +133,7 @@ export async function openCatalog(
     jobWatchers: first?.jobWatchers ?? new Set(),
     ensureIndexes: (identifiers = []) => ensureIndexes(collections, identifiers),
     ping: () => runSoon('ping', () => pingOnce(db)),
-    patience: given.patience ?? NO_PATIENCE,
+    patience: provided.patience ?? NO_PATIENCE,
     async close() {
       await dispatcher.flush()
       await link.close()

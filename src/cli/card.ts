@@ -3,7 +3,7 @@ import { cardSecretsOf } from '../catalog/sealing/card-secrets.ts'
 import type { Config } from '../config/schema.ts'
 import { parseInstant } from '../domain/time.ts'
 import { createBatch } from '../prepaid/cards/batch.ts'
-import { shownStatus, statusOf } from '../prepaid/cards/states.ts'
+import { displayStatus, statusOf } from '../prepaid/cards/states.ts'
 import { type CardStores, countCards, deleteCards, updateCards } from '../prepaid/cards/store.ts'
 import { ApiError } from '../requests/errors.ts'
 import { CommandError, UsageError } from './errors.ts'
@@ -48,10 +48,10 @@ export async function listCards(shell: Shell, options: OptionValues): Promise<0>
   const config = shell.config()
   const batch = wholeAt(options, 'batch')
   const counts = await withCards(config, ({ catalog }) => countCards(catalog, batch))
-  const shown = counts.map(({ status, count }) => ({ status: shownStatus(status), count }))
-  if (options['json'] === true) shell.print(JSON.stringify(shown))
-  else if (shown.length === 0) shell.print(`there are no cards of batch ${batch}`)
-  else for (const line of aligned(shown.map(rowOf))) shell.print(line)
+  const rows = counts.map(({ status, count }) => ({ status: displayStatus(status), count }))
+  if (options['json'] === true) shell.print(JSON.stringify(rows))
+  else if (rows.length === 0) shell.print(`there are no cards of batch ${batch}`)
+  else for (const line of aligned(rows.map(rowOf))) shell.print(line)
   return 0
 }
 
@@ -66,7 +66,7 @@ export async function updateCardState(shell: Shell, options: OptionValues): Prom
   if (status === null) throw new UsageError(`--status is not a state of cards: '${name}'`)
   const query = queryOf(options)
   const count = await withCards(config, (stores) => updateCards(stores, query, { status }))
-  shell.print(`${count} cards are ${shownStatus(status)}`)
+  shell.print(`${count} cards are ${displayStatus(status)}`)
   return 0
 }
 

@@ -23,7 +23,7 @@ import { withCatalog } from './stores.ts'
 const DEFAULT_ROLES: readonly string[] = ['read']
 
 export function addClient(shell: Shell, name: string, options: OptionValues): Promise<0> {
-  const given = {
+  const fields = {
     roles: optionalList(options, 'role') ?? DEFAULT_ROLES,
     ...ifGiven('grants', optionalList(options, 'grant')),
     ...ifGiven('from', optionalText(options, 'from')),
@@ -34,7 +34,7 @@ export function addClient(shell: Shell, name: string, options: OptionValues): Pr
     if (Array.isArray(list) && list.some((each) => nameOfClient(each) === name)) {
       throw new CommandError(`client ${name} exists already: see 'tollgate client rotate'`)
     }
-    return withClient(list, { name, ...given }, change)
+    return withClient(list, { name, ...fields }, change)
   })
 }
 
@@ -58,8 +58,8 @@ export async function listClients(shell: Shell, options: OptionValues): Promise<
   const clients = clientViews(value).filter(({ name }) => !unusable.has(name))
   if (options['json'] === true) {
     const left = skipped.filter(({ what }) => what === 'client')
-    const shown = clients.map((each) => ({ ...each, state: stateOf(each, nowMs) }))
-    shell.print(JSON.stringify([...shown, ...left.map((each) => ({ ...each, state: 'unusable' }))]))
+    const rows = clients.map((each) => ({ ...each, state: stateOf(each, nowMs) }))
+    shell.print(JSON.stringify([...rows, ...left.map((each) => ({ ...each, state: 'unusable' }))]))
     return 0
   }
   if (clients.length + skipped.length === 0) shell.print('there are no clients')

@@ -27,7 +27,7 @@ export async function clock(shell: Shell, options: OptionValues): Promise<0> {
     const mover = moverOf(stores, config)
     if (toMs === undefined) {
       if (isJson) shell.print(JSON.stringify(mover.show()))
-      else shell.print(shownText(mover))
+      else shell.print(moverText(mover))
       return
     }
     if (stores.lost.length > 0) throw new CommandError(LEDGER_LOST)
@@ -62,7 +62,7 @@ function moverOf({ catalog, ledger, clock, accounts }: Stores, config: Config): 
   return createClockMover({ ...due, audit: createAudit(catalog), charges })
 }
 
-function shownText(mover: ClockMover): string {
+function moverText(mover: ClockMover): string {
   const { now, ahead_ms, test } = mover.show()
   const time = now.toISOString()
   if (ahead_ms === 0 && !test) return `${time}, the real time`

@@ -337,7 +337,7 @@ export function helpText(): string {
 /** Help on one command. */
 export function commandHelpText(command: CommandSpec): string {
   const { name, help, operands = [], rest, options, members = [] } = command
-  const line = (given: string, what: string) => `  ${given.padEnd(COLUMN - 2)}${what}`
+  const line = (label: string, what: string) => `  ${label.padEnd(COLUMN - 2)}${what}`
   if (members.length > 0) {
     const lines = members.map((member) => line(member.name, member.help))
     const more = `'tollgate ${name} COMMAND --help' shows the options of one.`
@@ -352,7 +352,7 @@ export function commandHelpText(command: CommandSpec): string {
       line(`--${option} ${value}`, what),
     ),
   ]
-  const given = [...operands.map((operand) => operand.name), ...further.map((one) => one.name)]
-  const usage = ['Usage: tollgate', name, ...given, '[OPTIONS]']
+  const names = [...operands.map((operand) => operand.name), ...further.map((one) => one.name)]
+  const usage = ['Usage: tollgate', name, ...names, '[OPTIONS]']
   return [usage.join(' '), '', help, '', ...lines].join('\n')
 }

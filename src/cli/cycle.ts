@@ -238,7 +238,7 @@ export function showCycle(shell: Shell, options: OptionValues): Promise<0> {
   return inCycle(shell, options, async ({ catalog, state: { cycle, status, run } }) => {
     const { invoices, confirmed } = await countInvoices(catalog, cycle)
     const parked = await readParked({ catalog }, { run: cycle.id, state: 'parked' })
-    const shown = {
+    const view = {
       key: cycle.key,
       status,
       percent: completionPercent(run),
@@ -248,12 +248,12 @@ export function showCycle(shell: Shell, options: OptionValues): Promise<0> {
       reason: run?.reason ?? '',
       ...(run !== null && { accounts: { total: run.total, ...run.counts } }),
     }
-    if (options['json'] === true) shell.print(JSON.stringify(shown))
+    if (options['json'] === true) shell.print(JSON.stringify(view))
     else {
-      shell.print(`cycle ${shown.key} ${status}, ${shareText(run)}`)
-      shell.print(`invoices ${invoices}, confirmed ${confirmed}, failed accounts ${shown.parked}`)
+      shell.print(`cycle ${view.key} ${status}, ${shareText(run)}`)
+      shell.print(`invoices ${invoices}, confirmed ${confirmed}, failed accounts ${view.parked}`)
       if (run !== null) shell.print(countsText(run.counts))
-      if (shown.reason !== '') shell.print(`paused: ${shown.reason}`)
+      if (view.reason !== '') shell.print(`paused: ${view.reason}`)
     }
     return 0 as const
   })
@@ -318,7 +318,7 @@ export function parkedAccounts(shell: Shell, options: OptionValues): Promise<0 |
     const { catalog, state } = context
     const parked = await readParked({ catalog }, { run: state.cycle.id })
     if (options['json'] === true) {
-      shell.print(JSON.stringify(parked.map(({ _id: _, run: __, ...shown }) => shown)))
+      shell.print(JSON.stringify(parked.map(({ _id: _, run: __, ...view }) => view)))
     } else if (parked.length === 0) shell.print('no account has failed')
     else {
       const rows = parked.map(({ aid, state, tries, reason }) => [

@@ -61,9 +61,9 @@ function tlsOf(options: OptionValues): NonNullable<DiameterTarget['tls']> {
 }
 
 function rejectTlsOptions(options: OptionValues): null {
-  const given = ['ca', 'cert', 'key'].find((name) => options[name] !== undefined)
-  if (given === undefined) return null
-  throw new UsageError(`diameter send: --${given} needs --tls`)
+  const present = ['ca', 'cert', 'key'].find((name) => options[name] !== undefined)
+  if (present === undefined) return null
+  throw new UsageError(`diameter send: --${present} needs --tls`)
 }
 
 function bytesOf(path: string): Buffer {

@@ -79,9 +79,9 @@ function reportResent(
 
 /** Only a state of delivery narrows down enough what would be sent again. */
 function resendFilter(stamps: readonly string[], options: OptionValues, timeZone: string): object {
-  const given = [...FILTERS, 'limit'].filter((name) => options[name] !== undefined)
+  const present = [...FILTERS, 'limit'].filter((name) => options[name] !== undefined)
   if (stamps.length > 0) {
-    if (given.length > 0) throw new UsageError(`--${given[0]} cannot be combined with stamps`)
+    if (present.length > 0) throw new UsageError(`--${present[0]} cannot be combined with stamps`)
     return { stamp: { $in: [...stamps] } }
   }
   if (options['state'] === undefined) {
@@ -113,16 +113,16 @@ function choiceOf(
   name: string,
   allowed: readonly string[],
 ): string | undefined {
-  const given = optionalText(options, name)
-  if (given === undefined || allowed.includes(given)) return given
-  throw new UsageError(`--${name} must be one of ${allowed.join(', ')}, not '${given}'`)
+  const text = optionalText(options, name)
+  if (text === undefined || allowed.includes(text)) return text
+  throw new UsageError(`--${name} must be one of ${allowed.join(', ')}, not '${text}'`)
 }
 
 function timeOf(options: OptionValues, name: string, timeZone: string): Date | undefined {
-  const given = optionalText(options, name)
-  if (given === undefined) return undefined
-  const atMs = parseInstant(given, timeZone)
-  if (atMs === null) throw new UsageError(`--${name} must be a date, not '${given}'`)
+  const text = optionalText(options, name)
+  if (text === undefined) return undefined
+  const atMs = parseInstant(text, timeZone)
+  if (atMs === null) throw new UsageError(`--${name} must be a date, not '${text}'`)
   return new Date(atMs)
 }
 
@@ -149,13 +149,13 @@ function eventsText(events: readonly StoredEvent[]): string[] {
 function rowOf(event: StoredEvent): string[] {
   const { creation_time: time, event_code: code, event_type: type, stamp, delivery } = event
   const { aid, sid } = event.extra_params
-  const shown = (value: unknown) => (value === undefined || value === null ? '' : String(value))
+  const text = (value: unknown) => (value === undefined || value === null ? '' : String(value))
   const { reached_constant: reached } = event as { reached_constant?: unknown }
   return [
     time.toISOString(),
     code,
     type,
-    ...[aid, sid, event.before, event.after, reached].map(shown),
+    ...[aid, sid, event.before, event.after, reached].map(text),
     delivery.state,
     String(delivery.attempts),
     stamp,

@@ -43,10 +43,10 @@ export async function listFields(
 /** Stores all definitions in `source` or none. Throws `CommandError`. */
 export async function setFields(shell: Shell, collection: string, source: string): Promise<0> {
   const definition = definitionOf(collection)
-  const given = definitionsIn(await readDocument(shell, source))
-  if (given.length === 0) throw new CommandError(`${source} has no fields`)
-  asCommandError(() => withStoredList(definition, {}, given), `${source}: `)
-  const named = new Map(given.map((field) => [nameOf(field), field]))
+  const definitions = definitionsIn(await readDocument(shell, source))
+  if (definitions.length === 0) throw new CommandError(`${source} has no fields`)
+  asCommandError(() => withStoredList(definition, {}, definitions), `${source}: `)
+  const named = new Map(definitions.map((field) => [nameOf(field), field]))
   let created: string[] = []
   await changeFields(shell, definition, (stored) => {
     const names = new Set(stored.map(nameOf))

@@ -23,15 +23,17 @@ import { withCatalog } from './stores.ts'
 /** Stores all documents in `source` or none. Throws `CommandError`. */
 export async function setFileTypes(shell: Shell, source: string): Promise<0> {
   const config = shell.config()
-  const given = checkedDocuments(await readDocument(shell, source), source, config)
+  const documents = checkedDocuments(await readDocument(shell, source), source, config)
   let created: string[] = []
   await changeFileTypes(config, (stored) => {
     const names = new Set(stored.map(nameOfFileType))
-    created = [...given.keys()].filter((name) => !names.has(name))
-    const kept = stored.map((document) => replacedBy(given.get(nameOfFileType(document)), document))
-    return [...kept, ...created.map((name) => given.get(name))]
+    created = [...documents.keys()].filter((name) => !names.has(name))
+    const kept = stored.map((document) =>
+      replacedBy(documents.get(nameOfFileType(document)), document),
+    )
+    return [...kept, ...created.map((name) => documents.get(name))]
   })
-  for (const name of given.keys()) {
+  for (const name of documents.keys()) {
     const suffix = builtInFileTypes().has(name) ? ', replacing the built-in one' : ''
     shell.print(created.includes(name) ? `created ${name}${suffix}` : `replaced ${name}`)
   }
@@ -39,11 +41,11 @@ export async function setFileTypes(shell: Shell, source: string): Promise<0> {
 }
 
 /** Samples that an operator has saved stay, unless the new document has its own. */
-function replacedBy(given: unknown, stored: unknown): unknown {
-  if (!isObject(given) || !isObject(stored)) return given ?? stored
+function replacedBy(document: unknown, stored: unknown): unknown {
+  if (!isObject(document) || !isObject(stored)) return document ?? stored
   const { samples } = stored
-  if (samples === undefined || given['samples'] !== undefined) return given
-  return { ...given, samples }
+  if (samples === undefined || document['samples'] !== undefined) return document
+  return { ...document, samples }
 }
 
 export async function removeFileType(shell: Shell, name: string): Promise<0> {

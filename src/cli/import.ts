@@ -58,10 +58,10 @@ export async function importFile(
       }
       const definition = DEFINITIONS.get(collection) as CollectionDefinition
       const operation = optionalText(options, 'operation') ?? ''
-      const given = { ...update, ...(isDryRun && { dry_run: true }) }
+      const parameters = { ...update, ...(isDryRun && { dry_run: true }) }
       const settings = isMigration
         ? migrationSettings(isDryRun)
-        : await readSettings(api, definition, given, operation)
+        : await readSettings(api, definition, parameters, operation)
       const fields = await api.fields.of(definition)
       const importId = optionalText(options, 'resume') ?? null
       const source = { path: file, name: basename(file) }

@@ -32,8 +32,8 @@ export function openLogs(terminal: Terminal, folder: string): Logs {
       files.set(part, file)
       return (line) => {
         file.write(line)
-        const shown = terminalLine(part, line)
-        if (shown !== undefined) terminal.printError(shown)
+        const text = terminalLine(part, line)
+        if (text !== undefined) terminal.printError(text)
       }
     },
     close() {

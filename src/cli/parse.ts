@@ -46,25 +46,25 @@ function findCommand(argv: readonly string[]): CommandSpec {
   if (group.length > 0) {
     if (second === '--help' || second === '-h') return groupOf(first, group)
     const names = group.map(({ name }) => `'${name}'`).join(' or ')
-    const given = second === '' || second.startsWith('-') ? '' : ` ${second}`
-    throw new UsageError(`unknown command '${first}${given}': it is ${names}`)
+    const name = second === '' || second.startsWith('-') ? '' : ` ${second}`
+    throw new UsageError(`unknown command '${first}${name}': it is ${names}`)
   }
-  const { given, near } = nearestCommand(first, second)
+  const { name, near } = nearestCommand(first, second)
   const hint = near === undefined ? "see 'tollgate help'" : `did you mean '${near}'?`
-  throw new UsageError(`unknown command '${given}': ${hint}`)
+  throw new UsageError(`unknown command '${name}': ${hint}`)
 }
 
 /** Compares as many words as the command has; its first one if only the group was meant. */
-function nearestCommand(first: string, second: string): { given: string; near?: string } {
+function nearestCommand(first: string, second: string): { name: string; near?: string } {
   const names = COMMANDS.map(({ name }) => name)
   const pairs = names.filter((name) => name.includes(' '))
   const groups = pairs.map((name) => name.slice(0, name.indexOf(' ')))
   const single = names.filter((name) => !name.includes(' '))
   const both = `${first} ${second}`
   const pair = second === '' || second.startsWith('-') ? undefined : nearest(both, pairs)
-  if (pair !== undefined) return { given: both, near: pair }
+  if (pair !== undefined) return { name: both, near: pair }
   const near = nearest(first, [...single, ...groups]) ?? nearest(first, pairs)
-  return { given: first, ...(near !== undefined && { near }) }
+  return { name: first, ...(near !== undefined && { near }) }
 }
 
 /** A group of commands with the same first word; it can only show help. */
@@ -105,15 +105,15 @@ function refuseRepeated(names: readonly string[]): void {
 
 function operandsOf(
   { name, operands = [], rest }: CommandSpec,
-  given: readonly string[],
+  values: readonly string[],
   isHelp: boolean,
 ): Operands {
-  const extra = given[operands.length]
+  const extra = values[operands.length]
   if (extra !== undefined && rest === undefined)
     throw new UsageError(`${name}: Unexpected argument '${extra}'`)
-  const missing = operands[given.length]
+  const missing = operands[values.length]
   if (missing !== undefined && !isHelp) throw new UsageError(`${name}: ${missing.name} is missing`)
-  const named = given.slice(0, operands.length)
+  const named = values.slice(0, operands.length)
   const pairs = named.map((value, index) => [operands[index]?.name, value])
   return Object.fromEntries(pairs) as Operands
 }

@@ -30,10 +30,10 @@ export async function addPeer(shell: Shell, name: string, options: OptionValues)
   const names = optionalList(options, 'certificate')
   const diameter = diameterOf(options)
   const { key, stored } = newKey()
-  const given = { name, addresses, requests_per_second: rate, file_types: fileTypes, diameter }
+  const fields = { name, addresses, requests_per_second: rate, file_types: fileTypes, diameter }
   const hasKey = diameter === undefined && names === undefined
   const keys = hasKey ? [stored] : []
-  const settings = peerSettings({ ...given, certificate_names: names, keys }, 'peer')
+  const settings = peerSettings({ ...fields, certificate_names: names, keys }, 'peer')
   await changePeers(shell, (peers) => {
     if (peers.some((peer) => nameOfPeer(peer) === name)) {
       throw new CommandError(`peer ${name} exists already: see 'tollgate peer rotate'`)
@@ -132,29 +132,29 @@ function onCatalog<T>(shell: Shell, act: (catalog: Catalog) => Promise<T>): Prom
   return withCatalog(shell.config(), act)
 }
 
-function hashShown({ sha256, created, label }: PeerKey) {
+function hashView({ sha256, created, label }: PeerKey) {
   const named = label === undefined ? {} : { label }
   return { sha256: sha256.slice(0, HASH_SHOWN), created, ...named }
 }
 
 function peerJson(peer: PeerSettings) {
   const state = peer.disabled ? 'disabled' : 'enabled'
-  return { ...peer, keys: peer.keys.map(hashShown), state }
+  return { ...peer, keys: peer.keys.map(hashView), state }
 }
 
 /** The certificate column is shown only if a peer has certificate names. */
 function peerTable(peers: readonly PeerSettings[]): string[][] {
   const hasCertificates = peers.some((peer) => peer.certificate_names !== undefined)
-  const shown = (text: string) => (hasCertificates ? [text] : [])
-  const head = ['name', 'state', 'keys', 'origin host', ...shown('certificate')]
+  const optional = (text: string) => (hasCertificates ? [text] : [])
+  const head = ['name', 'state', 'keys', 'origin host', ...optional('certificate')]
   const rows = peers.map((peer) => {
     const { name, keys, addresses, requests_per_second: rate } = peer
     return [
       name,
       peer.disabled ? 'disabled' : 'enabled',
-      keys.map((key) => hashShown(key).sha256).join(' ') || 'none',
+      keys.map((key) => hashView(key).sha256).join(' ') || 'none',
       peer.diameter?.origin_host ?? 'none',
-      ...shown(certificateNamesOf(peer).join(' ') || 'none'),
+      ...optional(certificateNamesOf(peer).join(' ') || 'none'),
       addresses.join(' ') || 'all',
       rate === 0 ? 'no limit' : `${rate}/s`,
       peer.file_types?.join(' ') ?? 'all',

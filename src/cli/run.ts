@@ -17,13 +17,13 @@ export async function runCommandLine(
 ): Promise<ExitCode> {
   let shell = new Shell(surroundings)
   try {
-    const { command, ...given } = parseCommandLine(argv)
-    shell = new Shell(surroundings, optionalText(given.options, 'config'))
-    const isHelp = given.options['help'] === true
+    const { command, ...parsed } = parseCommandLine(argv)
+    shell = new Shell(surroundings, optionalText(parsed.options, 'config'))
+    const isHelp = parsed.options['help'] === true
     if (isHelp || command.isReading === true) shell.stopWithoutReader()
     else shell.continueWithoutReader()
     if (!isHelp && command.run !== undefined) {
-      return await command.run({ ...given, shell, roles, tools })
+      return await command.run({ ...parsed, shell, roles, tools })
     }
     shell.print(commandHelpText(command))
     return 0

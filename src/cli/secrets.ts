@@ -23,7 +23,7 @@ const STATE_TEXTS: Readonly<Record<StoredSecret['state'], string>> = {
 export async function showSecrets(shell: Shell, options: OptionValues): Promise<0 | 1> {
   const { secrets, keys } = await withSecrets(shell, async (catalog, sealer, config) => ({
     secrets: await readStoredSecrets(catalog, sealer),
-    keys: shownKeys(config),
+    keys: visibleKeys(config),
   }))
   const code = secrets.some(({ state }) => state === 'lost') ? 1 : 0
   if (options['json'] === true) {
@@ -57,7 +57,7 @@ export async function resealSecrets(shell: Shell): Promise<0 | 1> {
   return lost.length > 0 ? 1 : 0
 }
 
-function shownKeys(config: Config) {
+function visibleKeys(config: Config) {
   const { seals, others } = keyRingOf(config).available()
   return {
     seals: seals === null ? null : keyIdOf(seals),

@@ -74,7 +74,7 @@ export async function addUser(shell: Shell, username: string, options: OptionVal
     await catalog.ensureIndexes()
     const now = new Date(nowMs)
     const period = { from: now, to: new Date(FOREVER_MS), creation_time: now }
-    const fields = await givenPassword(password, username, options, { catalog, nowMs })
+    const fields = await enteredPassword(password, username, options, { catalog, nowMs })
     const user = { username, roles, ...fields, ...period }
     const by = recordedAs('create', username, { new: { username, roles } })
     await catalog.transaction('add a user', (session) =>
@@ -94,7 +94,7 @@ export async function setPassword(
   await onCatalog(shell, async (catalog, { data }) => {
     const nowMs = systemClock.nowMs()
     const user = await userNamed(catalog, username, nowMs)
-    const fields = await givenPassword(password, username, options, { catalog, nowMs })
+    const fields = await enteredPassword(password, username, options, { catalog, nowMs })
     const change = (document: RawDocument) => ({ ...document, ...fields })
     const by = recordedAs('changepassword', username)
     await changeUser(storesOf(catalog), user._id.toHexString(), change, by)
@@ -156,14 +156,14 @@ function printPassword(shell: Shell, username: string, password: string, isGiven
   shell.print(password)
 }
 
-async function givenPassword(
+async function enteredPassword(
   password: string,
   username: string,
   options: OptionValues,
   lookups: { catalog: Catalog; nowMs: number },
 ) {
-  const { change_given: isAsked } = await passwordTerms(lookups)
-  const mustChange = isAsked || options['must-change'] === true
+  const { change_given: isRequired } = await passwordTerms(lookups)
+  const mustChange = isRequired || options['must-change'] === true
   return passwordFields(password, username, lookups, mustChange)
 }
 

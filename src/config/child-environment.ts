@@ -13,12 +13,12 @@ export function childEnvironment(
   file?: string,
   env: Environment = process.env,
 ): Environment {
-  const given = Object.fromEntries(
+  const inherited = Object.fromEntries(
     Object.entries(settings).map(([path, value]) => [variableOf(path), String(value)]),
   )
   const named = file === undefined ? {} : { [FILE_VARIABLE]: resolve(file) }
   const own = Object.entries(settingsEnvironment(env))
   // An override also replaces the `_FILE` variable of the setting.
-  const others = own.filter(([name]) => !Object.hasOwn(given, valueVariableOf(name)))
-  return { ...Object.fromEntries(others), ...named, ...given }
+  const others = own.filter(([name]) => !Object.hasOwn(inherited, valueVariableOf(name)))
+  return { ...Object.fromEntries(others), ...named, ...inherited }
 }

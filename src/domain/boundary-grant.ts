@@ -161,7 +161,7 @@ class BoundaryAllocation {
 
   /** An upper bound: both sides at their highest. */
   #highest({ before, total }: PricedUnits): number {
-    const { tariff, priced: from, access, carried } = this.#segment
+    const { tariff, chargedUnits: from, access, carried } = this.#segment
     const next = this.#next.tariff
     const reached = (carried?.priced.at ?? 0) + (carried?.priced.before ?? 0) + from
     const position = { ...START_POSITION, at: this.#isSameRate ? reached : 0 }

@@ -95,10 +95,10 @@ export function credit(state: OwnerState, operation: Credit, nowMs: number): Cre
   if (bucket.free + amount < 0 && amount < 0) {
     const { externalId } = operation.include
     throw new InsufficientBalanceError((money) => {
-      const [free, asked] = [before, -amount].map((value) =>
+      const [free, requested] = [before, -amount].map((value) =>
         bucket.kind === 'units' ? String(value) : money(decimalText(value)),
       )
-      return `bucket ${externalId} has ${free} free, less than ${asked}`
+      return `bucket ${externalId} has ${free} free, less than ${requested}`
     })
   }
   const repaid = operation.mode === 'set' ? 0 : repayable(owner, bucket, amount)

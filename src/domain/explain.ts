@@ -255,14 +255,14 @@ class Computation {
 function paymentStep(payment: Payment, unit: Fraction): PaymentStep {
   const { owner, bucketId: bucket, prepaidIncludeId: include, kind, amount } = payment
   const isUnits = kind === 'units' || kind === 'creditedUnits'
-  const shown = (count: number) =>
+  const text = (count: number) =>
     isUnits ? exactText(product(integerFraction(count), unit)) : microsText(count)
-  const paid = isUnits ? { units: Number(shown(amount)) } : { money: shown(amount) }
+  const paid = isUnits ? { units: Number(text(amount)) } : { money: text(amount) }
   const from = { owner: owner === 0 ? 'subscriber' : 'account', bucket } as const
   const group = parseGroupCounter(payment.counter)
   if (group !== null) {
     const [left, total] = [payment.left, payment.total].map((count) =>
-      payment.total >= UNLIMITED_TOTAL ? 'UNLIMITED' : shown(count),
+      payment.total >= UNLIMITED_TOTAL ? 'UNLIMITED' : text(count),
     ) as [string, string]
     const { name, holder } = group
     return { step: 'group', group: name, holder, ...from, ...paid, left, total }

@@ -83,8 +83,8 @@ export function textAt(value: unknown, path: string): string {
 export function oneOfAt<T extends string>(value: unknown, path: string, options: readonly T[]): T {
   const found = options.find((option) => option === value)
   if (found !== undefined) return found
-  const given = typeof value === 'string' ? `'${shortened(value)}'` : typeof value
-  throw new FieldError(path, `must be one of ${options.join(', ')}, is ${given}`)
+  const text = typeof value === 'string' ? `'${shortened(value)}'` : typeof value
+  throw new FieldError(path, `must be one of ${options.join(', ')}, is ${text}`)
 }
 
 /** One of `options`; the first if the value is absent or empty. */

@@ -20,9 +20,9 @@ export const TRIAL_ISSUES_MAX = 1000
 
 /** Whether the caller has sent `validate`. Throws `EntityRuleError`. */
 export function isTrialIn(raw: RawParameters): boolean {
-  const sent = raw.get('validate')
-  if (isUnset(sent)) return false
-  const read = booleanOf(sent)
+  const value = raw.get('validate')
+  if (isUnset(value)) return false
+  const read = booleanOf(value)
   if (read === null) throw new EntityRuleError('validate must be true or false', DISPLAY.request)
   return read
 }
@@ -90,8 +90,8 @@ export class WriteTrial {
     if (issues.length === 0) return
     // The write itself would answer an error that is not about a field in the same way.
     if (issues.length === 1 && issues[0]?.path === '') throw this.#firstError
-    const shown = issues.slice(0, TRIAL_ISSUES_MAX)
-    throw new TrialRefusedError(shown, issues.length - shown.length)
+    const visible = issues.slice(0, TRIAL_ISSUES_MAX)
+    throw new TrialRefusedError(visible, issues.length - visible.length)
   }
 
   /** Throws the error that has ended the trial, with what was noted before. */

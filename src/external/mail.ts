@@ -39,10 +39,10 @@ async function sendWithin(
 ): Promise<void> {
   const abort = new AbortController()
   const timeUp = pause(limitMs, true, { signal: abort.signal }).catch(() => false)
-  const sent = transporter.sendMail(message).then(() => false)
-  sent.catch(() => undefined)
+  const sending = transporter.sendMail(message).then(() => false)
+  sending.catch(() => undefined)
   try {
-    if (!(await Promise.race([sent, timeUp]))) return
+    if (!(await Promise.race([sending, timeUp]))) return
   } finally {
     abort.abort()
   }

@@ -288,7 +288,9 @@ function reportsOf(
   if (missing !== undefined && !booleanAt(realtime.general('postpay_charge'))) {
     throw new FieldError(missing.path, 'is missing: nothing else tells what was used')
   }
-  const given = [...own, general].filter(({ value }) => !isUnset(value))
-  const byPath = new Map(given.map(({ value, path }) => [path, usedTermAt(value, path, 'counter')]))
+  const present = [...own, general].filter(({ value }) => !isUnset(value))
+  const byPath = new Map(
+    present.map(({ value, path }) => [path, usedTermAt(value, path, 'counter')]),
+  )
   return [...byPath.values()]
 }

@@ -81,7 +81,7 @@ function compileTest(op: unknown, value: unknown, path: string, valueKey: string
 function numbersFirst(expected: unknown, isMet: (order: number) => boolean, test: Test): Test {
   if (!Number.isSafeInteger(expected)) return test
   const number = expected as number
-  return (given) => (Number.isSafeInteger(given) ? isMet((given as number) - number) : test(given))
+  return (value) => (Number.isSafeInteger(value) ? isMet((value as number) - number) : test(value))
 }
 
 const ORDERS: Readonly<Record<string, (order: number) => boolean>> = {
@@ -96,20 +96,20 @@ function operatorAt(op: unknown, path: string): string {
   const name = typeof op === 'string' && !op.startsWith('$') ? `$${op}` : op
   const found = OPERATORS.find((operator) => operator === name)
   if (found !== undefined) return found
-  const given = typeof op === 'string' ? `'${op}'` : typeof op
-  throw new FieldError(path, `must be one of ${OPERATORS.join(', ')}, is ${given}`)
+  const text = typeof op === 'string' ? `'${op}'` : typeof op
+  throw new FieldError(path, `must be one of ${OPERATORS.join(', ')}, is ${text}`)
 }
 
 function anyOf(holds: (text: string) => boolean): Test {
-  return (given) => {
-    if (typeof given === 'string') return holds(given)
-    if (Array.isArray(given)) {
-      return given.some((member) => {
+  return (value) => {
+    if (typeof value === 'string') return holds(value)
+    if (Array.isArray(value)) {
+      return value.some((member) => {
         const text = textOf(member)
         return text !== undefined && holds(text)
       })
     }
-    const text = textOf(given)
+    const text = textOf(value)
     return text !== undefined && holds(text)
   }
 }
@@ -120,10 +120,10 @@ const LIST_CHARS_MAX = 1024
 /** Tests only the first members of a list: a message may repeat a long value a hundred times. */
 function matchOf(regex: RuleRegex): Test {
   const test = anyOf((text) => regex.test(text))
-  return (given) => {
-    if (!Array.isArray(given)) return test(given)
+  return (value) => {
+    if (!Array.isArray(value)) return test(value)
     let left = LIST_CHARS_MAX
-    for (const member of given) {
+    for (const member of value) {
       const text = textOf(member)
       if (text === undefined) continue
       left -= text.length + 1

@@ -81,7 +81,7 @@ export function mapMessage(
   const echo = {
     message,
     entries,
-    requestType: record.sent,
+    requestType: record.value,
     recordType: record.name,
     sessionId: ownId,
     requestNumber,

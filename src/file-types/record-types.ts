@@ -10,7 +10,7 @@ export interface RecordType {
   /** Name in the interface, such as `start_request`. */
   name: string
   /** As sent. */
-  sent: string | number
+  value: string | number
 }
 
 const NAMES: Readonly<Record<RequestKind, string>> = {
@@ -39,7 +39,7 @@ const KINDS: ReadonlyMap<string, RequestKind> = new Map([
 const UNKNOWN =
   'must be start_request, update_request, release_request or event_request, or a code of them'
 const CHARS_MAX = 64
-const ONE_TIME: RecordType = { kind: 'event', name: NAMES.event, sent: '4' }
+const ONE_TIME: RecordType = { kind: 'event', name: NAMES.event, value: '4' }
 
 /** Compiles `request_type_field` and `request_types`. Throws `FieldError`. */
 export function compileRecordTypes(
@@ -53,22 +53,22 @@ export function compileRecordTypes(
   const own = isUnset(types) ? null : ownTypes(objectAt(types, typesPath), typesPath)
   return (message, errors) => {
     let path = first
-    let sent: unknown
-    for (let at = 0; at < paths.length && sent === undefined; at += 1) {
+    let value: unknown
+    for (let at = 0; at < paths.length && value === undefined; at += 1) {
       path = paths[at] as Path
-      sent = path.in(message)
+      value = path.in(message)
     }
-    if (typeof sent !== 'string' && typeof sent !== 'number') {
-      if (sent === undefined) errors.fail(first.name, 'is required')
+    if (typeof value !== 'string' && typeof value !== 'number') {
+      if (value === undefined) errors.fail(first.name, 'is required')
       else errors.fail(path.name, UNKNOWN)
       return ONE_TIME
     }
-    const kind = kindOf(String(sent), own)
+    const kind = kindOf(String(value), own)
     if (kind === undefined) {
       errors.fail(path.name, UNKNOWN)
       return ONE_TIME
     }
-    return { kind, name: NAMES[kind], sent }
+    return { kind, name: NAMES[kind], value }
   }
 }
 
@@ -77,9 +77,9 @@ export function compileOneTime(field: unknown, path: string): (message: Message)
   const paths = isUnset(field) ? DEFAULT_FIELDS : [pathAt(field, path)]
   return (message) => {
     for (const candidate of paths) {
-      const sent = candidate.in(message)
-      const isText = typeof sent === 'string' && sent.length <= CHARS_MAX
-      if (isText || typeof sent === 'number') return { ...ONE_TIME, sent }
+      const value = candidate.in(message)
+      const isText = typeof value === 'string' && value.length <= CHARS_MAX
+      if (isText || typeof value === 'number') return { ...ONE_TIME, value }
     }
     return ONE_TIME
   }
@@ -88,19 +88,19 @@ export function compileOneTime(field: unknown, path: string): (message: Message)
 const DEFAULT_FIELDS = ['request_type', 'record_type'].map((name) => compilePath(name) as Path)
 
 function kindOf(
-  sent: string,
+  value: string,
   own: ReadonlyMap<string, RequestKind> | null,
 ): RequestKind | undefined {
-  if (sent.length > CHARS_MAX) return undefined
-  return own?.get(sent) ?? KINDS.get(sent) ?? KINDS.get(sent.toLowerCase())
+  if (value.length > CHARS_MAX) return undefined
+  return own?.get(value) ?? KINDS.get(value) ?? KINDS.get(value.toLowerCase())
 }
 
 function ownTypes(document: Fields, path: string): ReadonlyMap<string, RequestKind> {
   return new Map(
-    Object.entries(document).map(([sent, name]) => {
-      const kind = KINDS.get(textAt(name, `${path}.${sent}`).toLowerCase())
-      if (kind === undefined) throw new FieldError(`${path}.${sent}`, `${UNKNOWN}, is '${name}'`)
-      return [sent, kind]
+    Object.entries(document).map(([value, name]) => {
+      const kind = KINDS.get(textAt(name, `${path}.${value}`).toLowerCase())
+      if (kind === undefined) throw new FieldError(`${path}.${value}`, `${UNKNOWN}, is '${name}'`)
+      return [value, kind]
     }),
   )
 }

@@ -201,9 +201,9 @@ function withDefault(
   field: Readonly<Record<string, unknown>>,
   path: string,
 ): AnswerReader {
-  const given = field['default_value']
-  if (given === undefined || given === null) return read
-  const value = scalarAt(given, `${path}.default_value`)
+  const fallback = field['default_value']
+  if (fallback === undefined || fallback === null) return read
+  const value = scalarAt(fallback, `${path}.default_value`)
   return (answer, service, entry) => read(answer, service, entry) ?? value
 }
 

@@ -37,18 +37,18 @@ export const RESPONSE_KEYS = ['encode', 'fields', 'services', 'return_codes']
  */
 export function compileResponse(section: unknown, options: ResponseOptions): CompiledResponse {
   const { path, parser, defaults, realtime } = options
-  const given = isUnset(section) ? {} : objectAt(section, path)
-  const encode = encodingAt(given['encode'], `${path}.encode`, parser)
-  objectAt(given, path, [...RESPONSE_KEYS, ...encodingKeys[encode]])
-  const encoder = encoderOf(encode, given, path, parser)
+  const fields = isUnset(section) ? {} : objectAt(section, path)
+  const encode = encodingAt(fields['encode'], `${path}.encode`, parser)
+  objectAt(fields, path, [...RESPONSE_KEYS, ...encodingKeys[encode]])
+  const encoder = encoderOf(encode, fields, path, parser)
   const codesPath = `${path}.return_codes`
-  const codes = compileReturnCodes(given['return_codes'], codesPath, defaults.returnCodes)
+  const codes = compileReturnCodes(fields['return_codes'], codesPath, defaults.returnCodes)
   const realtimePath = path.replace(/[^.]*$/, 'realtime')
   const settings = compileAnswerSettings(realtime, realtimePath, defaults, codes)
   const compiler = new FieldsCompiler(encoder)
-  const nodes = isUnset(given['fields'])
-    ? compiler.defaultNodes(given, options)
-    : compiler.nodes(given, options)
+  const nodes = isUnset(fields['fields'])
+    ? compiler.defaultNodes(fields, options)
+    : compiler.nodes(fields, options)
   return { encoder, nodes, settings, wantsBalances: compiler.wantsBalances }
 }
 

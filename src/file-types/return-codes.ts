@@ -60,7 +60,7 @@ export function compileReturnCodes(
   const codes = { ...base }
   if (document === undefined || document === null) return codes
   const section = objectAt(document, path, [...RETURN_CODE_KEYS, NESTED])
-  const given = givenCodes(section, path)
+  const given = codesIn(section, path)
   for (const [key, other] of FALLBACK_KEYS) {
     const code = given.get(other)
     if (code !== undefined && !given.has(key)) given.set(key, code)
@@ -71,20 +71,20 @@ export function compileReturnCodes(
   return codes
 }
 
-function givenCodes(section: Fields, path: string): Map<Key, number> {
-  const given = new Map<Key, number>()
+function codesIn(section: Fields, path: string): Map<Key, number> {
+  const codes = new Map<Key, number>()
   for (const [key, code] of Object.entries(section)) {
-    if (key !== NESTED) given.set(key as Key, codeAt(code, `${path}.${key}`))
+    if (key !== NESTED) codes.set(key as Key, codeAt(code, `${path}.${key}`))
   }
-  if (!Object.hasOwn(section, NESTED)) return given
+  if (!Object.hasOwn(section, NESTED)) return codes
   const nestedPath = `${path}.${NESTED}`
   const nested = objectAt(section[NESTED], nestedPath, NESTED_KEYS)
   for (const [key, code] of Object.entries(nested)) {
     const at = `${nestedPath}.${key}`
-    if (given.has(key as Key)) throw new FieldError(at, `is given as ${path}.${key}, too`)
-    given.set(key as Key, codeAt(code, at))
+    if (codes.has(key as Key)) throw new FieldError(at, `is given as ${path}.${key}, too`)
+    codes.set(key as Key, codeAt(code, at))
   }
-  return given
+  return codes
 }
 
 function codeAt(code: unknown, path: string): number {

@@ -142,8 +142,8 @@ const ALWAYS = ['request', 'error']
  * fields that are not expected are not compared: a release may add them.
  */
 function differencesOf(expect: Fields, actual: CheckExpectation): SampleDifference[] {
-  const given = Object.fromEntries(ALWAYS.map((name) => [name, undefined]))
-  return leaves({ ...given, ...expect }, actual, '')
+  const absent = Object.fromEntries(ALWAYS.map((name) => [name, undefined]))
+  return leaves({ ...absent, ...expect }, actual, '')
 }
 
 function leaves(expected: unknown, actual: unknown, field: string): SampleDifference[] {

@@ -43,8 +43,8 @@ const FACTOR = new Map(Object.entries(FACTORS))
 export function unitAt(value: unknown, path: string): string {
   if (isUnset(value)) return 'counter'
   if (typeof value === 'string' && FACTOR.has(value)) return value
-  const given = typeof value === 'string' ? `'${value}'` : typeof value
-  throw new FieldError(path, `must be one of ${UNITS.join(', ')}, is ${given}`)
+  const text = typeof value === 'string' ? `'${value}'` : typeof value
+  throw new FieldError(path, `must be one of ${UNITS.join(', ')}, is ${text}`)
 }
 
 /** Whether amounts of the unit are decimal numbers; those of `hhmmss` are digits. */

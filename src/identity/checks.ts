@@ -1,5 +1,5 @@
 /** Authentication methods of the guard, one function each. */
-import type { SentParameters } from '../requests/raw-parameters.ts'
+import type { OrderedParameters } from '../requests/raw-parameters.ts'
 
 /** An API client, authenticated by token or signature. */
 export interface ClientIdentity {
@@ -17,7 +17,7 @@ export type TokenCheck = (token: string) => Promise<ClientIdentity | null>
  * secrets. A valid signature is consumed.
  */
 export type SignatureCheck = (
-  sent: SentParameters,
+  parameters: OrderedParameters,
 ) => Promise<ClientIdentity | 'absent' | { readonly refused: string }>
 
 /** Current state of a user in the users collection. */

@@ -29,8 +29,8 @@ const NOT_HERE = { refused: 'signatures are switched off (security.signature.ena
 /** Rejects if a store is unavailable: used signatures could not be remembered. */
 export function createSignatureCheck(options: SignatureCheckOptions): SignatureCheck {
   const { clients, keys, settings, clock } = options
-  return async (sent) => {
-    if (signatureParameter(sent) === null) return 'absent'
+  return async (parameters) => {
+    if (signatureParameter(parameters) === null) return 'absent'
     const { signature } = await settings.get(SECURITY)
     if (!signature.enabled) return NOT_HERE
     const known = await clients()
@@ -41,7 +41,7 @@ export function createSignatureCheck(options: SignatureCheckOptions): SignatureC
       windowMs: signature.window_seconds * SECOND_MS,
       workBytesMax: WORK_BYTES_MAX,
     }
-    const found = await checkSignature(sent, terms, keys)
+    const found = await checkSignature(parameters, terms, keys)
     return 'refused' in found ? found : { name: found.name, roles: found.roles }
   }
 }

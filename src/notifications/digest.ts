@@ -79,13 +79,13 @@ class MailedDigests implements Digests {
     }
     const waiting = new Set<ObjectId>()
     let failure: unknown = null
-    let sent = 0
+    let count = 0
     for (const [address, digest] of digests) {
       const lastMs = this.#sentMs.get(address) ?? this.#startMs
       try {
         if (lastMs + settings.intervalMs <= nowMs && !isServerDown(failure)) {
           await this.#mail(address, digest)
-          sent += 1
+          count += 1
           continue
         }
       } catch (error) {
@@ -96,7 +96,7 @@ class MailedDigests implements Digests {
     const ended = events.filter(({ _id }) => !waiting.has(_id)).map(({ _id }) => _id)
     await this.#change(ended, { $set: { email_time: new Date(nowMs) } })
     if (failure !== null) throw failure
-    return sent
+    return count
   }
 
   /** When the last digest was sent; 0 if none was. */

@@ -21,9 +21,9 @@ const NODE_FIELDS: ReadonlySet<string> = new Set([
 /** `startMs`: when the attempt begins. */
 export function payloadOf(event: NotificationDocument, startMs: number): Payload {
   const { matched_path: matched } = event as { matched_path?: unknown }
-  const sent = Object.entries(event).filter(([name]) => !NODE_FIELDS.has(name))
+  const entries = Object.entries(event).filter(([name]) => !NODE_FIELDS.has(name))
   return {
-    ...Object.fromEntries(sent.map(([name, value]) => [name, plainOf(value)])),
+    ...Object.fromEntries(entries.map(([name, value]) => [name, plainOf(value)])),
     start_notify_time: secondsOf(startMs),
     conditions: event.conditions.map((each) => conditionOf(plainOf(each), matched)),
   }

@@ -13,11 +13,12 @@ import { AUTORENEW_RULES } from './autorenew/rules.ts'
 const PREPAID_INCLUDE_RULES: CollectionRules = {
   /** Buckets refer to the prepaid include by this number. */
   async prepare(changes, target) {
-    const { external_id: given } = changes.set
-    if (target === null || given === undefined || given === target['external_id']) return changes
+    const { external_id: externalId } = changes.set
+    if (target === null || externalId === undefined || externalId === target['external_id'])
+      return changes
     throw fieldRule(
       'external_id',
-      `external_id never changes: it is ${target['external_id']}, not ${given}`,
+      `external_id never changes: it is ${target['external_id']}, not ${externalId}`,
     )
   },
 

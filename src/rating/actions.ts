@@ -122,22 +122,22 @@ export function openWithoutCredit(
 /** Changes the outcome of a service, which has no grant if `grantsNothing`. */
 export function applyAction(
   outcome: ServiceOutcome,
-  { action: { told }, untilMs }: ActionInForce,
+  { action: { serviceAction }, untilMs }: ActionInForce,
   request: ChargeRequest,
   context: ChargeContext,
 ): void {
   // Its usage could not be settled.
   if (outcome.reason !== 'granted') return
-  if (told?.type === 'throttle') {
-    outcome.action = told
+  if (serviceAction?.type === 'throttle') {
+    outcome.action = serviceAction
     return
   }
   outcome.finalUnit = true
-  if (told === null || request.kind === 'event') {
+  if (serviceAction === null || request.kind === 'event') {
     outcome.reason = 'capReached'
     return
   }
-  outcome.action = told
+  outcome.action = serviceAction
   // The network element asks again when the state of the balance may be another one.
   outcome.validityMs = validityOf(untilMs, request, context)
 }

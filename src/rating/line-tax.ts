@@ -30,11 +30,11 @@ export function finalCharge(
  * `rounding`: of the final charge; price and taxes are scaled with it.
  */
 export function finalChargeOf(
-  given: Decimal,
+  value: Decimal,
   rules: readonly TaxRule[],
   rounding: LineRounding | null,
 ): FinalCharge {
-  const price = new Exact(given)
+  const price = new Exact(value)
   const amounts = rules.map((rule) => ({ rule, amount: price.times(rule.rate) }))
   const embedded = sum(amounts.filter(({ rule }) => rule.isEmbedded))
   const tax = sum(amounts.filter(({ rule }) => !rule.isEmbedded))
@@ -120,14 +120,14 @@ export function rulesOfTaxes(taxes: readonly LineTax[]): TaxRule[] {
 
 function taxOf({ rule, amount }: Amount): LineTax {
   const { rate, description, key, type, isEmbedded } = rule
-  const shown = amount.toNumber()
+  const figure = amount.toNumber()
   return {
     tax: Number(rate),
-    amount: isEmbedded ? 0 : shown,
+    amount: isEmbedded ? 0 : figure,
     description,
     key,
     type,
     pass_to_customer: 1,
-    ...(isEmbedded ? { embedded_amount: shown } : {}),
+    ...(isEmbedded ? { embedded_amount: figure } : {}),
   }
 }

@@ -35,8 +35,8 @@ export function chooseUnits(
   const charged = [...main]
   const free: PartGrant[] = []
   for (const each of beside) {
-    const isAsked = each.requested > 0 || main.length === 0
-    if (hasBegun(session, each) || (isAsked && hasPrice(each))) charged.push(each)
+    const isRequested = each.requested > 0 || main.length === 0
+    if (hasBegun(session, each) || (isRequested && hasPrice(each))) charged.push(each)
     else if (each.requested > 0) free.push({ usaget: each.usaget, granted: each.requested })
   }
   const isOwnFree = main.every(({ usaget }) =>
@@ -64,8 +64,8 @@ function replacementOf(
   const priced = preferred.filter((service) => isNeeded(session, service, hasPrice))
   if (priced.length === 0) return null
   // Usage reported only in the service's own units cannot be assigned to the replacing ones.
-  const isTold = own.used === 0 || priced.some(({ used }) => used > 0)
-  return isTold ? priced : [...priced, own]
+  const isReported = own.used === 0 || priced.some(({ used }) => used > 0)
+  return isReported ? priced : [...priced, own]
 }
 
 function isNeeded(

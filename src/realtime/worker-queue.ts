@@ -96,10 +96,10 @@ export class WorkerQueue {
 
   /** Batches sent before this time fail, and their late results are ignored. */
   giveUp(untilMs: number, why = 'batch does not end and is given up'): void {
-    const given = [...this.#batches].filter(([, sentMs]) => sentMs < untilMs)
-    for (const [batch] of given) this.#batches.delete(batch)
-    for (const [batch] of given) this.#options.onFailure(batch, new Error(why))
-    if (given.length > 0) this.#schedule()
+    const overdue = [...this.#batches].filter(([, sentMs]) => sentMs < untilMs)
+    for (const [batch] of overdue) this.#batches.delete(batch)
+    for (const [batch] of overdue) this.#options.onFailure(batch, new Error(why))
+    if (overdue.length > 0) this.#schedule()
   }
 
   #schedule(): void {

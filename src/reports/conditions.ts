@@ -213,9 +213,9 @@ function listTest(condition: ReportCondition, context: ConditionContext): Fields
   // Clients send a list as text with commas, too.
   const text =
     isList && typeof value === 'string' ? value.split(',').map((each) => each.trim()) : value
-  const sent: readonly unknown[] = isList && Array.isArray(text) ? text : [text]
-  if (sent.length > LIST_MAX) throw refused(condition, `must have at most ${LIST_MAX} members`)
-  const values = sent.flatMap((each) => operand(condition, each, context))
+  const list: readonly unknown[] = isList && Array.isArray(text) ? text : [text]
+  if (list.length > LIST_MAX) throw refused(condition, `must have at most ${LIST_MAX} members`)
+  const values = list.flatMap((each) => operand(condition, each, context))
   const isPositive = op === 'eq' || op === 'in'
   if (!isList && values.length === 1) return { [isPositive ? '$eq' : '$ne']: values[0] }
   return { [isPositive ? '$in' : '$nin']: values }

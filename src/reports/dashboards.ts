@@ -49,10 +49,13 @@ const BY_NAME: Readonly<Record<string, Dashboard>> = {
 /** By name; each answers its rows, none without a confirmed cycle. */
 export const DASHBOARDS: Readonly<Record<string, (call: DashboardCall) => Promise<Fields[]>>> =
   Object.fromEntries(
-    Object.entries(BY_NAME).map(([name, dashboard]) => [name, (call) => shown(dashboard, call)]),
+    Object.entries(BY_NAME).map(([name, dashboard]) => [
+      name,
+      (call) => dashboardView(dashboard, call),
+    ]),
   )
 
-async function shown(dashboard: Dashboard, call: DashboardCall): Promise<Fields[]> {
+async function dashboardView(dashboard: Dashboard, call: DashboardCall): Promise<Fields[]> {
   const last = await lastConfirmedKey(call.catalog)
   if (last === null) return []
   const keys = Array.from({ length: MONTHS }, (_, index) => keyAfter(last, index + 1 - MONTHS))

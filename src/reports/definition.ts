@@ -218,17 +218,17 @@ function columnOf(
 function groupOpOf(op: unknown): GroupOp {
   const found = GROUP_OPS.find((each) => each === op)
   if (found !== undefined) return found
-  throw new EntityRuleError(`Invalid group by operator ${shownName(op)}`)
+  throw new EntityRuleError(`Invalid group by operator ${displayName(op)}`)
 }
 
-function shownName(value: unknown): string {
+function displayName(value: unknown): string {
   return typeof value === 'string' ? value.slice(0, 64) : (JSON.stringify(value) ?? '').slice(0, 64)
 }
 
 function conditionOf(part: Fields, where: string, context: PartContext): ReportCondition {
   const { entity, field } = fieldOf(part, 'field', where, context)
   const op: ConditionOp | null = conditionOpOf(part['op'])
-  if (op === null) throw new EntityRuleError(`Invalid filter operator ${shownName(part['op'])}`)
+  if (op === null) throw new EntityRuleError(`Invalid filter operator ${displayName(part['op'])}`)
   const hint = textIn(part, 'type', where)
   return { entity: entity.name, field, op, value: part['value'], hint, where: `${where}.value` }
 }

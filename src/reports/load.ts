@@ -37,7 +37,7 @@ export async function savedReport(
 ): Promise<ReportDocument> {
   const found = await findReport(catalog, filterOf({ key, id }), nowMs)
   if (found !== null) return found
-  throw new EntityRuleError(`Report ${shownName(isUnset(key) ? id : key)} not exist`)
+  throw new EntityRuleError(`Report ${displayName(isUnset(key) ? id : key)} not exist`)
 }
 
 function filterOf({ key, id }: SavedReport): Fields | null {
@@ -59,7 +59,7 @@ async function findReport(
   return catalog.reports.findOne({ ...filter, ...isValid })
 }
 
-function shownName(value: unknown): string {
+function displayName(value: unknown): string {
   const hex = isObject(value) ? (value['$id'] ?? value['$oid']) : value
   return String(hex).slice(0, 64)
 }

@@ -56,9 +56,9 @@ function numberOrText(text: string): number | string {
 /** The value as a cell: empty if absent, compound values as JSON. */
 export function cellText(value: unknown, timeZone: string): string {
   if (typeof value === 'number' || value instanceof Decimal) return plainText(value)
-  const shown = jsonValue(value, timeZone)
-  if (shown === null) return ''
-  return typeof shown === 'object' ? JSON.stringify(shown) : plainText(shown)
+  const plain = jsonValue(value, timeZone)
+  if (plain === null) return ''
+  return typeof plain === 'object' ? JSON.stringify(plain) : plainText(plain)
 }
 
 /** The value as JSON text. */

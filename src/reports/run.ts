@@ -125,7 +125,7 @@ function formatted(stored: unknown, column: ReportColumn, context: FormatContext
     value = typeof stored === 'string' ? first.date.write(first.date.partsOf(stored)) : null
     rest = formats.slice(1)
   }
-  return rest.reduce((given, { apply }) => apply(given, context), value)
+  return rest.reduce((current, { apply }) => apply(current, context), value)
 }
 
 /** The rate of the default tax if a format needs it. */

@@ -4,7 +4,7 @@ import { EntityRuleError } from './errors.ts'
 import { DEPTH_MAX, KEYS_MAX } from './json-limits.ts'
 import { unsafeName } from './names.ts'
 import { truncatedName } from './problems.ts'
-import type { SentParameters } from './raw-parameters.ts'
+import type { OrderedParameters } from './raw-parameters.ts'
 
 const LIMITS = { keysMax: KEYS_MAX, depthMax: DEPTH_MAX, refusedStep: unsafeName }
 
@@ -31,7 +31,7 @@ export class FormParameters {
   }
 
   /** The parameters in the order in which they were sent. */
-  sent(): SentParameters {
+  ordered(): OrderedParameters {
     return this.#tree.root
   }
 

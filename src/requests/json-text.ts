@@ -47,10 +47,12 @@ export function compoundParameters(raw: RawParameters): CompoundParameters {
   const problems: string[] = []
   const result: Record<string, unknown> = {}
   const read = (name: string, kind: (value: unknown) => unknown, expected: string) => {
-    const sent = raw.get(name)
-    if (sent === undefined || sent === null || sent === '') return
+    const rawValue = raw.get(name)
+    if (rawValue === undefined || rawValue === null || rawValue === '') return
     try {
-      const value = kind(typeof sent === 'string' ? parseJson(sent, name) : checked(sent, name))
+      const value = kind(
+        typeof rawValue === 'string' ? parseJson(rawValue, name) : checked(rawValue, name),
+      )
       if (value === undefined) problems.push(`${name} must be ${expected}`)
       else result[name] = value
     } catch (error) {

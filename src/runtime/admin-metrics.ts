@@ -15,7 +15,7 @@ export function createAdminMetrics(registers: Registry[]) {
     labelNames,
     registers,
   })
-  const sent = new Counter({
+  const auditRecords = new Counter({
     name: 'tollgate_audit_sent_total',
     help: 'Audit records sent to the syslog receiver, repeated ones too',
     registers,
@@ -28,7 +28,7 @@ export function createAdminMetrics(registers: Registry[]) {
   })
   return {
     cardSecretRefused: (reason: 'wrong' | 'limit') => secrets.inc({ reason }),
-    auditSent: (count: number) => sent.inc(count),
+    auditSent: (count: number) => auditRecords.inc(count),
     retentionRemoved: (collection: string, count: number) => removed.inc({ collection }, count),
     retentionEnded: (collection: string, atMs: number) => ended.set({ collection }, atMs / 1000),
   }

@@ -35,8 +35,8 @@ export class Terminal {
   async printAll(texts: AsyncIterable<string>): Promise<void> {
     const { stdout } = this.#streams
     for await (const text of texts) {
-      const shown = stdout.isTTY === true ? escaped(text) : text
-      if (!stdout.write(shown)) await once(stdout, 'drain')
+      const printed = stdout.isTTY === true ? escaped(text) : text
+      if (!stdout.write(printed)) await once(stdout, 'drain')
     }
   }
 
@@ -62,9 +62,9 @@ export class Terminal {
     return {
       isTerminal,
       show(text, share) {
-        const shown = escaped(text)
-        if (!isTerminal) return void stderr.write(`${shown}\n`)
-        const whole = share === undefined ? shown : `${barOf(share)} ${shown}`
+        const printed = escaped(text)
+        if (!isTerminal) return void stderr.write(`${printed}\n`)
+        const whole = share === undefined ? printed : `${barOf(share)} ${printed}`
         stderr.write(`\r\u001b[K${whole.slice(0, Math.max(20, (stderr.columns ?? 80) - 1))}`)
       },
       clear() {
@@ -106,8 +106,8 @@ export class WorkRate {
     const rate = (done - this.#doneBefore) / seconds
     if (!(rate > 0) || seconds <= 0) return ''
     const left = total === null ? 0 : (total - done) / rate
-    const shown = `, ${rate < 1 ? Number(rate.toPrecision(1)) : Math.round(rate)}/s`
-    return left > 0 ? `${shown}, ${durationText(Math.ceil(left))} left` : shown
+    const suffix = `, ${rate < 1 ? Number(rate.toPrecision(1)) : Math.round(rate)}/s`
+    return left > 0 ? `${suffix}, ${durationText(Math.ceil(left))} left` : suffix
   }
 }
 

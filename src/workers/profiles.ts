@@ -293,7 +293,7 @@ export class ProfileCache {
   #limitAge(cached: CachedProfile, query: ProfileQuery, limits: AgeLimits): void {
     this.#ages ??= new ProfileAges({
       elapsedMs: this.#settings.elapsedMs ?? monotonicMs,
-      refresh: (stale, asked, nowMs) => this.#refresh(stale, asked, nowMs),
+      refresh: (stale, queries, nowMs) => this.#refresh(stale, queries, nowMs),
     })
     this.#ages.limit(cached, query, limits)
   }

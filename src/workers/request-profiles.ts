@@ -50,7 +50,7 @@ const DIRTY_FENCE_MS_MAX = 5_000
 
 export class RequestProfiles {
   readonly #options: RequestProfilesOptions
-  #asking = 0
+  #queriesPending = 0
 
   constructor(options: RequestProfilesOptions) {
     this.#options = options
@@ -124,7 +124,7 @@ export class RequestProfiles {
   /** Within the limits of requests that wait for a customer system. */
   async #limited(find: () => Promise<boolean>): Promise<boolean> {
     const { waitMsMax, waitingMax } = this.#options.customers
-    if (this.#asking >= waitingMax) {
+    if (this.#queriesPending >= waitingMax) {
       throw new CustomerSystemError('queue full', 'too many requests wait for it')
     }
     let timer: NodeJS.Timeout | undefined
@@ -132,11 +132,11 @@ export class RequestProfiles {
       const reason = `it has not answered within ${waitMsMax} ms`
       timer = setTimeout(() => reject(new CustomerSystemError('timeout', reason)), waitMsMax)
     })
-    this.#asking += 1
+    this.#queriesPending += 1
     try {
       return await Promise.race([find(), late])
     } finally {
-      this.#asking -= 1
+      this.#queriesPending -= 1
       clearTimeout(timer)
     }
   }

@@ -88,7 +88,7 @@ describe('a price', () => {
     ]
     const stepsBy = (method: PricingMethod) => {
       const tariff: Tariff = { ...TARIFF, tiers, terms: { ...PLAIN_TERMS, method } }
-      return explain(lineOf({ priced: 90, tariff, access: false })).slice(1)
+      return explain(lineOf({ chargedUnits: 90, tariff, access: false })).slice(1)
     }
     expect(stepsBy('package')).toEqual([
       { ...tierOf(1, 80, 40), intervals: '2', price: '0.1', amount: '0.2' },

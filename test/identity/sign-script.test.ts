@@ -25,7 +25,7 @@ beforeAll(async () => {
   server.register(async (scope) => {
     registerBodies(scope)
     scope.post('/', async (request, reply) => {
-      const { sent } = await readParameters(request, reply)
+      const { ordered: sent } = await readParameters(request, reply)
       return check(sent)
     })
   })

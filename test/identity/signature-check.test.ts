@@ -4,7 +4,7 @@ import { compileClients } from '../../src/catalog/clients/clients.ts'
 import { createSealer } from '../../src/catalog/sealing/sealing.ts'
 import { signatureOf, signedText } from '../../src/catalog/signature/signed-text.ts'
 import { createSignatureCheck } from '../../src/identity/signature-check.ts'
-import type { SentParameters } from '../../src/requests/raw-parameters.ts'
+import type { OrderedParameters } from '../../src/requests/raw-parameters.ts'
 import { openExpiringKeys } from '../../src/store/expiring.ts'
 import { openRedis, StoreDownError } from '../../src/store/redis.ts'
 import { useRedis } from '../support/connected-redis.ts'
@@ -36,7 +36,7 @@ function checkOf(given: readonly object[], signature: object = {}) {
 
 /** Each test has its own parameters: a signature is accepted once. */
 let count = 0
-function signed(nowMs = NOW_MS, key = KEY): SentParameters {
+function signed(nowMs = NOW_MS, key = KEY): OrderedParameters {
   count += 1
   const sent = new Map([
     ['n', String(count)],

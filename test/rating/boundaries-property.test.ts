@@ -177,9 +177,9 @@ describe('a session at fixed prices across band edges', () => {
               numberOf(line) - numberOf(last) === 1 &&
               JSON.stringify(last.tariff) === JSON.stringify(line.tariff)
             if (!continues) credit = total
-            position += BigInt(line.priced)
+            position += BigInt(line.chargedUnits)
             const price = Number(priceOf(modelTariff(line.tariff), position, false))
-            const next = line.priced === 0 ? total : Math.max(credit, price)
+            const next = line.chargedUnits === 0 ? total : Math.max(credit, price)
             expect(line.charged).toBe(next - total)
             total = next
           }

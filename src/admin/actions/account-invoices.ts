@@ -86,15 +86,15 @@ export const accountinvoices = action({
       next_page: false,
     },
   },
-  async run(given, call) {
-    const { action: name = '' } = given
+  async run(parameters, call) {
+    const { action: name = '' } = parameters
     const operation = Object.hasOwn(OPERATIONS, name) ? OPERATIONS[name] : undefined
     if (operation === undefined) throw new BillingError(`Unknown action ${textOf(name)}`)
-    return operation(given, call)
+    return operation(parameters, call)
   },
 })
 
-type Operation = (given: InvoiceParameters, call: ActionCall) => Promise<ActionAnswer>
+type Operation = (parameters: InvoiceParameters, call: ActionCall) => Promise<ActionAnswer>
 
 const OPERATIONS: Readonly<Record<string, Operation>> = {
   '': search,
@@ -110,39 +110,39 @@ function expected({ aid, billrun_key: key, format }: InvoiceParameters, call: Ac
   return expectedAnswer({ aid, ...(isGiven && { billrun_key: String(key) }), ...file }, call)
 }
 
-async function search(given: InvoiceParameters, call: ActionCall): Promise<ActionAnswer> {
-  const { invoices, nextPage } = await find(given, call, accountsFrom(given.aid), {})
+async function search(parameters: InvoiceParameters, call: ActionCall): Promise<ActionAnswer> {
+  const { invoices, nextPage } = await find(parameters, call, accountsFrom(parameters.aid), {})
   const entries = invoices.map((each) => [String(each._id), view(each, call)])
   // Clients know an empty object as an empty list.
   const details = entries.length === 0 ? [] : Object.fromEntries(entries)
   return { details, next_page: nextPage }
 }
 
-async function query(given: InvoiceParameters, call: ActionCall): Promise<ActionAnswer> {
-  const sent = given.query ?? {}
-  if (!isObject(sent)) throw new BillingError('query must be an object')
+async function query(parameters: InvoiceParameters, call: ActionCall): Promise<ActionAnswer> {
+  const conditions = parameters.query ?? {}
+  if (!isObject(conditions)) throw new BillingError('query must be an object')
   const { config, nowMs } = call
-  const filter = castQuery(FOUND, sent, { timeZone: config.rating.timeZone, nowMs })
-  const aids = given.aid === undefined ? null : accountsFrom(given.aid)
-  if (aids === null && given.paid !== undefined) {
+  const filter = castQuery(FOUND, conditions, { timeZone: config.rating.timeZone, nowMs })
+  const aids = parameters.aid === undefined ? null : accountsFrom(parameters.aid)
+  if (aids === null && parameters.paid !== undefined) {
     throw new BillingError('Field paid requires aid')
   }
   // Cycles under way have documents without subscribers.
   const whole = { $and: [{ subs: { $exists: true } }, filter] }
-  const { invoices, nextPage } = await find(given, call, aids, whole)
+  const { invoices, nextPage } = await find(parameters, call, aids, whole)
   return { details: invoices.map((each) => view(each, call)), next_page: nextPage }
 }
 
-async function download(given: InvoiceParameters, call: ActionCall): Promise<ActionAnswer> {
-  const { iid: sent, confirmed_only: isConfirmed } = given
-  const format = formatIn(given.format ?? 'pdf')
-  const isInline = given.inline === true
+async function download(parameters: InvoiceParameters, call: ActionCall): Promise<ActionAnswer> {
+  const { iid: ids, confirmed_only: isConfirmed } = parameters
+  const format = formatIn(parameters.format ?? 'pdf')
+  const isInline = parameters.inline === true
   // Markup in a frame of this server could look like a part of it.
   if (isInline && format !== 'pdf') throw new BillingError('inline requires the format pdf')
-  const aid = isNothing(given.aid) ? null : integerFrom(given.aid)
+  const aid = isNothing(parameters.aid) ? null : integerFrom(parameters.aid)
   if (aid === null) throw new BillingError('Illegal account ids')
-  const iid = isNothing(sent) ? null : integerFrom(sent)
-  const keys = keysFrom(given.billrun_key)
+  const iid = isNothing(ids) ? null : integerFrom(ids)
+  const keys = keysFrom(parameters.billrun_key)
   const filter = {
     aid,
     ...(keys !== null && { billrun_key: { $in: [...keys] } }),
@@ -179,18 +179,18 @@ const FOUND = {
 } as const
 
 async function find(
-  given: InvoiceParameters,
+  parameters: InvoiceParameters,
   { catalog, config, nowMs }: ActionCall,
   aids: readonly number[] | null,
   filter: Filter,
 ): Promise<FoundInvoices> {
-  const { months_back: months, page = 0, size = PAGE_SIZE_MAX } = given
+  const { months_back: months, page = 0, size = PAGE_SIZE_MAX } = parameters
   const current = keyAt(nowMs, calendarOf(config))
   return findInvoices(catalog, {
     aids,
-    keys: keysFrom(given.billrun_key),
+    keys: keysFrom(parameters.billrun_key),
     keyFrom: months === undefined ? null : keyAfter(current, -months),
-    paid: paidStatesOf(given.paid),
+    paid: paidStatesOf(parameters.paid),
     filter,
     page,
     size,

@@ -29,11 +29,11 @@ export const adjustpayments = moneyAction({
     answer: { details: { errors: [] } },
   },
   async run({ adjustments, reason }, call) {
-    const given = filledList(adjustments)
-    if (given === null) throw new BillingError('No adjustments found')
+    const filled = filledList(adjustments)
+    if (filled === null) throw new BillingError('No adjustments found')
     const rules = await paymentRules(call)
     return call.commit('adjust payments', async (session) => {
-      const { unsaved } = await adjustPayments(writerOf(call, session, reason), given, rules)
+      const { unsaved } = await adjustPayments(writerOf(call, session, reason), filled, rules)
       return { details: { errors: unsaved.length > 0 ? { unsaved_adjustments: unsaved } : [] } }
     })
   },
@@ -59,13 +59,13 @@ export const reject = moneyAction({
     answer: { details: { rejections_received: 1, rejections_saved: 1 } },
   },
   async run({ rejections, reason }, call) {
-    const given = filledList(rejections)
-    if (given === null) throw new BillingError('No rejections found')
+    const filled = filledList(rejections)
+    if (filled === null) throw new BillingError('No rejections found')
     const rules = await paymentRules(call)
     return call.commit('reject payments', async (session) => {
       const { received, saved } = await rejectPayments(
         writerOf(call, session, reason),
-        given,
+        filled,
         rules,
       )
       return { details: { rejections_received: received, rejections_saved: saved } }

@@ -5,15 +5,15 @@ import type { PaidState } from '../../catalog/records/money/bill.ts'
 
 const AIDS_MAX = 1_000
 
-export function accountFrom(sent: unknown): number {
-  const aid = integerFrom(sent)
+export function accountFrom(value: unknown): number {
+  const aid = integerFrom(value)
   if (aid === null) throw new BillingError('Illegal account ids')
   return aid
 }
 
 /** A number, a list, or numbers with commas. */
-export function accountsFrom(sent: unknown): number[] {
-  const list = typeof sent === 'string' ? sent.split(',').filter((text) => text !== '') : sent
+export function accountsFrom(value: unknown): number[] {
+  const list = typeof value === 'string' ? value.split(',').filter((text) => text !== '') : value
   const values: readonly unknown[] = Array.isArray(list) ? list : isNothing(list) ? [] : [list]
   if (values.length === 0) throw new BillingError('Must supply at least one aid')
   if (values.length > AIDS_MAX) throw new BillingError(`Maximum of aid is ${AIDS_MAX}`)
@@ -21,14 +21,14 @@ export function accountsFrom(sent: unknown): number[] {
 }
 
 /** Billing cycles: one or a list; null for all. */
-export function keysFrom(sent: unknown): string[] | null {
-  return isNothing(sent) ? null : [sent].flat().map(String)
+export function keysFrom(value: unknown): string[] | null {
+  return isNothing(value) ? null : [value].flat().map(String)
 }
 
 export const PAID = ['0', '1', '2', 'unpaid'] as const
 
 /** Null for any state. */
-export function paidStatesOf(sent: (typeof PAID)[number] | undefined): PaidState[] | null {
-  if (sent === undefined) return null
-  return sent === 'unpaid' ? ['0', '2'] : [sent]
+export function paidStatesOf(value: (typeof PAID)[number] | undefined): PaidState[] | null {
+  if (value === undefined) return null
+  return value === 'unpaid' ? ['0', '2'] : [value]
 }

@@ -84,15 +84,15 @@ export const bill = action({
       },
     },
   },
-  run(given, call) {
-    const { action: name = '' } = given
+  run(parameters, call) {
+    const { action: name = '' } = parameters
     const operation = Object.hasOwn(OPERATIONS, name) ? OPERATIONS[name] : undefined
     if (operation === undefined) throw new BillingError(`Unknown action ${name}`)
-    return operation(given, call)
+    return operation(parameters, call)
   },
 })
 
-type Operation = (given: BillParameters, call: ActionCall) => Promise<ActionAnswer>
+type Operation = (parameters: BillParameters, call: ActionCall) => Promise<ActionAnswer>
 
 const OPERATIONS: Readonly<Record<string, Operation>> = {
   '': searchInvoice,
@@ -100,60 +100,60 @@ const OPERATIONS: Readonly<Record<string, Operation>> = {
   search,
   query_bills_invoices: query,
   get_balances: balances,
-  get_balance: (given, call) => debts(given, call, { withCredits: true }),
-  collection_debt: (given, call) => debts(given, call, {}),
-  all_collection_debts: (given, call) => debts(given, call, { isForAll: true }),
-  get_over_due: (given, call) => {
-    const isForAll = isNothing(given.aids)
-    return debts(given, call, { debtMin: 0, isOverdueOnly: true, isForAll })
+  get_balance: (parameters, call) => debts(parameters, call, { withCredits: true }),
+  collection_debt: (parameters, call) => debts(parameters, call, {}),
+  all_collection_debts: (parameters, call) => debts(parameters, call, { isForAll: true }),
+  get_over_due: (parameters, call) => {
+    const isForAll = isNothing(parameters.aids)
+    return debts(parameters, call, { debtMin: 0, isOverdueOnly: true, isForAll })
   },
 }
 
-async function searchInvoice(given: BillParameters, call: ActionCall): Promise<ActionAnswer> {
+async function searchInvoice(parameters: BillParameters, call: ActionCall): Promise<ActionAnswer> {
   const { catalog, nowMs } = call
-  const sentAid = isNothing(given.aid) ? null : accountFrom(given.aid)
-  const found = isNothing(given.id) ? null : await invoiceOf(given.id, sentAid, call)
-  const aid = found?.aid ?? sentAid
+  const aidValue = isNothing(parameters.aid) ? null : accountFrom(parameters.aid)
+  const found = isNothing(parameters.id) ? null : await invoiceOf(parameters.id, aidValue, call)
+  const aid = found?.aid ?? aidValue
   if (aid === null) throw new BillingError('Must supply at least one aid')
-  const date = given.date ?? (given.past_only === true ? new Date(nowMs) : null)
+  const date = parameters.date ?? (parameters.past_only === true ? new Date(nowMs) : null)
   const balance = await accountBalance(catalog, aid, { date, digits: digitsOf(call.config) })
   const unpaid =
-    given.unpaid_invoices === true
+    parameters.unpaid_invoices === true
       ? { unpaid_invoices: (await unpaidInvoices(catalog, aid)).map((each) => view(each, call)) }
       : {}
   return { details: { balance, bill: found === null ? [] : view(found, call), ...unpaid } }
 }
 
 async function invoiceOf(
-  sent: unknown,
+  value: unknown,
   aid: number | null,
   { catalog }: ActionCall,
 ): Promise<BillDocument> {
-  const id = integerFrom(sent)
+  const id = integerFrom(value)
   if (id === null) throw new BillingError('Illegal invoice id')
   const found = await findInvoice(catalog, id, aid)
   if (found === null) throw new BillingError('Bill not found')
   return found
 }
 
-async function search(given: BillParameters, call: ActionCall): Promise<ActionAnswer> {
-  const { type, billrun_key: keys, due_date_from: from, due_date_to: to, paid } = given
+async function search(parameters: BillParameters, call: ActionCall): Promise<ActionAnswer> {
+  const { type, billrun_key: keys, due_date_from: from, due_date_to: to, paid } = parameters
   const billQuery: BillQuery = {
-    aids: accountsFrom(isNothing(given.aids) ? given.aid : given.aids),
+    aids: accountsFrom(isNothing(parameters.aids) ? parameters.aid : parameters.aids),
     kind: (type as BillQuery['kind'] | undefined) ?? null,
     billrunKeys: keysFrom(keys),
     dueFrom: from ?? null,
     dueTo: to ?? null,
     paid: paidStatesOf(paid),
-    page: given.page ?? 0,
-    size: given.size ?? PAGE_SIZE,
+    page: parameters.page ?? 0,
+    size: parameters.size ?? PAGE_SIZE,
   }
   const { bills, nextPage } = await findBills(call.catalog, billQuery)
   return { details: bills.map((each) => view(each, call)), next_page: nextPage }
 }
 
-async function query(given: BillParameters, call: ActionCall): Promise<ActionAnswer> {
-  const raw = given.query ?? {}
+async function query(parameters: BillParameters, call: ActionCall): Promise<ActionAnswer> {
+  const raw = parameters.query ?? {}
   if (!isObject(raw)) throw new BillingError('query must be an object')
   const { config, nowMs, catalog } = call
   const time = { timeZone: config.rating.timeZone, nowMs }
@@ -163,16 +163,16 @@ async function query(given: BillParameters, call: ActionCall): Promise<ActionAns
 }
 
 async function balances(
-  given: BillParameters,
+  parameters: BillParameters,
   { catalog, config }: ActionCall,
 ): Promise<ActionAnswer> {
   const options = {
-    date: given.date ?? null,
-    withFuture: isTrue(given.include_future_chargeable),
+    date: parameters.date ?? null,
+    withFuture: isTrue(parameters.include_future_chargeable),
     digits: digitsOf(config),
   }
   const entries: [string, unknown][] = []
-  for (const aid of accountsFrom(given.aids)) {
+  for (const aid of accountsFrom(parameters.aids)) {
     entries.push([String(aid), await accountBalance(catalog, aid, options)])
   }
   return { details: Object.fromEntries(entries) }
@@ -187,18 +187,18 @@ interface DebtsOfAction {
 }
 
 async function debts(
-  given: BillParameters,
+  parameters: BillParameters,
   { catalog, lookup, nowMs }: ActionCall,
   { withCredits = false, isForAll = false, debtMin, isOverdueOnly = false }: DebtsOfAction,
 ): Promise<ActionAnswer> {
-  const aids = isForAll ? null : accountsFrom(given.aids)
+  const aids = isForAll ? null : accountsFrom(parameters.aids)
   const { value } = await readCategory(catalog, 'payments')
   const { collection } = PAYMENTS.read(value)
   const found = await overdueDebts(catalog, {
     aids,
     nowMs,
     withCredits,
-    debtMin: given.threshold?.toNumber() ?? debtMin ?? collection.min_debt,
+    debtMin: parameters.threshold?.toNumber() ?? debtMin ?? collection.min_debt,
     rejectionRequired: isOverdueOnly ? null : filterOf(collection.rejection_required),
     lookup,
   })

@@ -38,7 +38,7 @@ export async function paymentRules({ catalog, config, nowMs }: ActionCall): Prom
     switchLinks: bills.switch_links,
     digits,
     money: moneyFormat(config.rating.currencyCode),
-    dateOf: (given) => dateOf(given, time),
+    dateOf: (value) => dateOf(value, time),
   }
 }
 

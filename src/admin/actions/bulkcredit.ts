@@ -233,8 +233,12 @@ function requestOf(call: MoneyCall, entry: unknown, { fields, reason }: Part) {
   }
   const raw = new Map(Object.entries(entry))
   try {
-    const { reason: own = reason, ...sent } = castParameters(ENTRY, raw, castOptions({}, call))
-    return creditRequestOf(sent, fields, own)
+    const { reason: own = reason, ...parameters } = castParameters(
+      ENTRY,
+      raw,
+      castOptions({}, call),
+    )
+    return creditRequestOf(parameters, fields, own)
   } catch (error) {
     if (error instanceof CreditRefusal) return error
     const known = actionErrorOf(error)

@@ -117,13 +117,13 @@ async function refuseUnknownAccount(
 }
 
 /** An address of one of the origins, or an empty text. */
-function addressOf(given: string | undefined, name: string, origins: readonly string[]): string {
-  if (given === undefined || given === '') return ''
-  const origin = policyOriginOf(given)
-  if (origin === null || !isWebAddress(given)) {
+function addressOf(value: string | undefined, name: string, origins: readonly string[]): string {
+  if (value === undefined || value === '') return ''
+  const origin = policyOriginOf(value)
+  if (origin === null || !isWebAddress(value)) {
     throw new ActionError(`${name} must be ${WEB_ADDRESS_FORM}`)
   }
-  if (origins.includes(origin)) return new URL(given).href
+  if (origins.includes(origin)) return new URL(value).href
   const setting = 'payments.return_origins of the settings, as https://shop.example.net'
   throw new ActionError(`${name}: its origin is not in ${setting}`)
 }

@@ -98,13 +98,13 @@ export interface PaymentData {
 
 /** Throws `ActionError` for the first parameter that is refused. */
 export async function chargeOrderOf(
-  sent: ChargeParameters,
+  parameters: ChargeParameters,
   call: ActionCall,
 ): Promise<ChargeOrder> {
-  const selection = selectionOf(sent)
-  const modes = modesOf(sent)
-  const aids = numbersOf(sent.aids, 'aids')
-  const exclude = numbersOf(sent.exclude_accounts, 'exclude_accounts')
+  const selection = selectionOf(parameters)
+  const modes = modesOf(parameters)
+  const aids = numbersOf(parameters.aids, 'aids')
+  const exclude = numbersOf(parameters.exclude_accounts, 'exclude_accounts')
   if (aids !== undefined && exclude !== undefined) {
     throw new ActionError(
       'Wrong input! please choose between aids filter to exclude_accounts filter',
@@ -112,7 +112,7 @@ export async function chargeOrderOf(
   }
   const isForOne = aids?.length === 1
   for (const name of ['amount', 'payment_data'] as const) {
-    if (sent[name] === undefined) continue
+    if (parameters[name] === undefined) continue
     if (!isForOne) throw new ActionError(`Field ${name} requires exactly one account in aids`)
   }
   const { userFields } = await paymentRules(call)
@@ -121,10 +121,10 @@ export async function chargeOrderOf(
     ...modes,
     aids,
     exclude,
-    page: pageOf(sent),
-    amount: amountIn(sent.amount),
-    paymentData: paymentDataOf(sent.payment_data, modes.mode),
-    uf: userFieldsOf(sent.uf, userFields),
+    page: pageOf(parameters),
+    amount: amountIn(parameters.amount),
+    paymentData: paymentDataOf(parameters.payment_data, modes.mode),
+    uf: userFieldsOf(parameters.uf, userFields),
   }
 }
 
@@ -133,8 +133,8 @@ function pageOf({ page, size }: ChargeParameters): ChargeOrder['page'] {
   return { number: page ?? 0, size: size ?? PAGE_SIZE }
 }
 
-function selectionOf(sent: ChargeParameters): BillSelection {
-  const { billrun_key: key, min_invoice_date: date } = sent
+function selectionOf(parameters: ChargeParameters): BillSelection {
+  const { billrun_key: key, min_invoice_date: date } = parameters
   if (key !== undefined && !isInvoiceKey(key)) {
     throw new ActionError('Wrong input! billrun key is invalid')
   }
@@ -143,15 +143,19 @@ function selectionOf(sent: ChargeParameters): BillSelection {
     throw new ActionError('Wrong input! min_invoice_date filter is invalid')
   }
   return {
-    invoices: numbersOf(sent.invoices, 'invoices'),
-    excludeInvoices: numbersOf(sent.exclude_invoices, 'exclude_invoices'),
+    invoices: numbersOf(parameters.invoices, 'invoices'),
+    excludeInvoices: numbersOf(parameters.exclude_invoices, 'exclude_invoices'),
     billrunKey: key,
     minInvoiceDateMs: dateMs,
   }
 }
 
-function modesOf(sent: ChargeParameters) {
-  const { pay_mode: payMode = 'one_payment', charge_mode: other = 'charge', mode = other } = sent
+function modesOf(parameters: ChargeParameters) {
+  const {
+    pay_mode: payMode = 'one_payment',
+    charge_mode: other = 'charge',
+    mode = other,
+  } = parameters
   if (payMode !== 'one_payment' && payMode !== 'multiple_payments') {
     throw new ActionError('Wrong input! pay_mode can be multiple_payments or one_payment')
   }
@@ -175,11 +179,11 @@ function amountIn(amount: Decimal | undefined): Exact | undefined {
 const TOKEN_LENGTH_MAX = 1_000
 
 function paymentDataOf(
-  sent: ChargeParameters['payment_data'],
+  value: ChargeParameters['payment_data'],
   mode: ChargeOrder['mode'],
 ): PaymentData | undefined {
-  if (!isObject(sent)) return undefined
-  const { name: type, instance_name: name = type, card_token: token, customer_id: id } = sent
+  if (!isObject(value)) return undefined
+  const { name: type, instance_name: name = type, card_token: token, customer_id: id } = value
   const isRefund = mode !== 'charge'
   const text = (value: unknown, member: string, isNeeded: boolean): string => {
     if (isNothing(value) && !isNeeded) return ''
@@ -197,9 +201,9 @@ function paymentDataOf(
 }
 
 /** Undefined if absent. */
-function numbersOf(given: unknown, name: string): readonly number[] | undefined {
-  if (given === undefined || given === '') return undefined
-  const list: readonly unknown[] = Array.isArray(given) ? given : String(given).split(',')
+function numbersOf(value: unknown, name: string): readonly number[] | undefined {
+  if (value === undefined || value === '') return undefined
+  const list: readonly unknown[] = Array.isArray(value) ? value : String(value).split(',')
   if (list.length > IDS_MAX) throw new ActionError(`${name} has more than ${IDS_MAX} members`)
   const numbers = list.map((each) => {
     return /^\s*\d{1,15}\s*$/.test(String(each)) ? Number(each) : Number.NaN

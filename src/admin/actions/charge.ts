@@ -80,14 +80,14 @@ export const charge = moneyAction({
     refuseUnknownNames(raw)
     return null
   },
-  async run(sent, call) {
-    const { operation = 'run', id, reason = '' } = sent
+  async run(parameters, call) {
+    const { operation = 'run', id, reason = '' } = parameters
     if (operation !== 'run') return decide(call, id, operation)
-    const order = await chargeOrderOf(sent, call)
+    const order = await chargeOrderOf(parameters, call)
     const { mode, aids = [] } = order
     if (mode === 'pending') {
-      const asked = await askNow(call.payments.charges, aids)
-      return { details: { asked } }
+      const queried = await askNow(call.payments.charges, aids)
+      return { details: { asked: queried } }
     }
     const [aid, ...others] = aids
     if (aid !== undefined && others.length === 0) {

@@ -119,10 +119,10 @@ function offerOf({ aprice, subscriber, account, ...data }: Data): PricedOffer {
 }
 
 /** 0 if it is absent. */
-function numberIn(given: unknown, name: string, member: string): number {
-  const sent = isObject(given) ? given[member] : given
-  if (isNothing(given)) return 0
-  const number = integerFrom(sent)
+function numberIn(parameter: unknown, name: string, member: string): number {
+  const value = isObject(parameter) ? parameter[member] : parameter
+  if (isNothing(parameter)) return 0
+  const number = integerFrom(value)
   if (number !== null && number > 0) return number
   throw new ActionError(`Field ${name} should be of type Integer`)
 }

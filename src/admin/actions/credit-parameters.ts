@@ -45,15 +45,15 @@ export async function readCreditFields(catalog: Catalog): Promise<CreditFields> 
 
 /** Throws `CreditRefusal`. */
 export function creditRequestOf(
-  sent: CreditParameters,
+  parameters: CreditParameters,
   fields: CreditFields,
   reason: string | null,
 ): CreditRequest {
-  const { aid, sid, rate, credit_time: time, usagev, aprice, installments, label } = sent
-  const { billrun_key: billrunKey, credit_type: kind } = sent
+  const { aid, sid, rate, credit_time: time, usagev, aprice, installments, label } = parameters
+  const { billrun_key: billrunKey, credit_type: kind } = parameters
   refuseLong('usagev', usagev)
   if (aprice !== undefined) refuseLong('aprice', aprice)
-  const uf = ufOf(sent.uf, fields)
+  const uf = ufOf(parameters.uf, fields)
   if (installments !== undefined) {
     if (aprice === undefined) {
       throw new CreditRefusal('Installments can only be applied on credit by price')
@@ -72,7 +72,7 @@ export function creditRequestOf(
     atMs: time.getTime(),
     usagev,
     aprice: aprice ?? null,
-    isPerUnit: sent.multiply_charge_by_volume ?? true,
+    isPerUnit: parameters.multiply_charge_by_volume ?? true,
     kind: kind === 'charge' ? 'charge' : 'refund',
     installments: installments ?? null,
     billrunKey: billrunKey ?? null,

@@ -61,9 +61,9 @@ export const credit = moneyAction({
   },
   example: { parameters: EXAMPLE, answer: { stamp: '9b3f8a5d1c2e4f60718293a4b5c6d7e8' } },
   variant: (raw, call) => (raw.get('action') === 'prepone' ? prepone(raw, call) : null),
-  async run({ reason = null, ...sent }, call) {
+  async run({ reason = null, ...parameters }, call) {
     const fields = await readCreditFields(call.catalog)
-    const request = asActionError(() => creditRequestOf(sent, fields, reason))
+    const request = asActionError(() => creditRequestOf(parameters, fields, reason))
     return withCurrentCycle(() => post(request, call))
   },
 })

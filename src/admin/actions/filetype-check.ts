@@ -136,7 +136,7 @@ export const filetypecheck = action({
     if (given !== undefined) refuseLong(given)
     if (samples === true) {
       refuseOther({ message, message_base64: base64, rate })
-      return { details: await checkSamples(check, { name, given }, call) }
+      return { details: await checkSamples(check, { name, document: given }, call) }
     }
     const body = bytesOf(message, base64)
     const document = given ?? (await installedDocument(name ?? '', call))
@@ -152,7 +152,10 @@ export const filetypecheck = action({
 
 async function checkSamples(
   check: CheckFileType,
-  { name, given }: { readonly name: string | undefined; readonly given: Fields | undefined },
+  {
+    name,
+    document: given,
+  }: { readonly name: string | undefined; readonly document: Fields | undefined },
   call: ActionCall,
 ) {
   const { config } = call
@@ -201,13 +204,13 @@ function bytesOf(message: string | undefined, base64: string | undefined): Buffe
 
 function requireOne(values: Readonly<Record<string, unknown>>): void {
   const names = Object.keys(values)
-  const given = names.filter((name) => values[name] !== undefined)
-  if (given.length === 1) return
+  const present = names.filter((name) => values[name] !== undefined)
+  if (present.length === 1) return
   const text = names.join(' or ')
   throw new ActionError(
-    given.length === 0
+    present.length === 0
       ? `Following field/s are missing: ${text}`
-      : `Field ${given[0]} cannot be combined with ${given[1]}`,
+      : `Field ${present[0]} cannot be combined with ${present[1]}`,
   )
 }
 

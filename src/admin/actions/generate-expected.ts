@@ -56,7 +56,7 @@ export const generateexpected = action({
 })
 
 /** Parameters of the request; `aid` and `data` as sent. */
-export interface SentExpected {
+export interface ExpectedParameters {
   readonly aid?: unknown
   readonly billrun_key?: string
   readonly ignore_cdrs?: boolean
@@ -69,22 +69,26 @@ export interface SentExpected {
 }
 
 /** Rejects with `ActionError`. */
-export async function expectedAnswer(sent: SentExpected, call: ActionCall): Promise<ActionAnswer> {
-  const { billrun_key: given, ignore_cdrs: ignoresLines = false, data } = sent
-  const aid = sent.aid === undefined || sent.aid === '' ? null : integerFrom(sent.aid)
-  if (sent.aid === undefined) throw new ActionError('Following field/s are missing: aid')
+export async function expectedAnswer(
+  parameters: ExpectedParameters,
+  call: ActionCall,
+): Promise<ActionAnswer> {
+  const { billrun_key: cycleKey, ignore_cdrs: ignoresLines = false, data } = parameters
+  const aid =
+    parameters.aid === undefined || parameters.aid === '' ? null : integerFrom(parameters.aid)
+  if (parameters.aid === undefined) throw new ActionError('Following field/s are missing: aid')
   if (aid === null || aid < 1) throw new ActionError('Field aid should be of type Integer')
   const calendar = calendarOf(call.config)
-  const key = given ?? keyAt(call.nowMs, calendar)
+  const key = cycleKey ?? keyAt(call.nowMs, calendar)
   if (!isCycleKey(key)) throw new ActionError('Illegal billrun key')
-  if (sent.output === 'pdf_path' && call.config.invoices.folder === '') {
+  if (parameters.output === 'pdf_path' && call.config.invoices.folder === '') {
     throw new ActionError('output pdf_path requires invoices.folder in the configuration')
   }
   const cycle = runCycleOf({ key, invoicingDay: null }, calendar)
   const revisions = revisionsIn(data, call)
   const expectation = { aid, cycle, ignoresLines, ...revisions, nowMs: call.nowMs }
   try {
-    return await outputOf(sent, expectation, call)
+    return await outputOf(parameters, expectation, call)
   } catch (error) {
     const isOfAccount = error instanceof CycleError || error instanceof AccountInputError
     throw isOfAccount ? new ActionError(error.message) : error
@@ -92,19 +96,20 @@ export async function expectedAnswer(sent: SentExpected, call: ActionCall): Prom
 }
 
 async function outputOf(
-  sent: SentExpected,
+  parameters: ExpectedParameters,
   expectation: Expectation,
   call: ActionCall,
 ): Promise<ActionAnswer> {
-  const { output = sent.download_pdf === true ? 'download_pdf' : 'invoice_meta_data' } = sent
+  const { output = parameters.download_pdf === true ? 'download_pdf' : 'invoice_meta_data' } =
+    parameters
   const { documents, config, openAccounts, compute } = cycleOf(call)
-  const format = output === 'download_pdf' ? 'pdf' : sent.format
+  const format = output === 'download_pdf' ? 'pdf' : parameters.format
   if (format !== undefined)
     return { [FILE]: await documents.expectedOf(expectation, format, call.signal) }
   if (output === 'pdf_path') {
     return { details: { pdf_path: (await documents.writeExpected(expectation)).path } }
   }
-  if (sent.generate_pdf === true && config.invoices.folder !== '') {
+  if (parameters.generate_pdf === true && config.invoices.folder !== '') {
     const written = await orNothing(documents.writeExpected(expectation))
     if (written === null) return { details: [] }
     return { details: { ...invoiceView(written.invoice, call), invoice_file: written.path } }
@@ -156,8 +161,8 @@ function datesOf(revision: Fields, path: string, { config, nowMs }: ActionCall) 
     if (date === null) throw new ActionError(`${path}.${name} must be a date`)
     return date
   }
-  const given = DATES.filter((name) => revision[name] !== undefined && revision[name] !== null)
-  const more = Object.fromEntries(given.map((name) => [name, dateAt(name)]))
+  const present = DATES.filter((name) => revision[name] !== undefined && revision[name] !== null)
+  const more = Object.fromEntries(present.map((name) => [name, dateAt(name)]))
   const services = Array.isArray(revision['services']) ? revision['services'] : null
   return {
     from: dateAt('from'),

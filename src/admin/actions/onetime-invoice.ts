@@ -24,7 +24,7 @@ import { cycleOf } from './billrun/cycle-of.ts'
 import { writerOf } from './books.ts'
 import { stageOf } from './charge-view.ts'
 import { invoiceView } from './invoice-view.ts'
-import { ONE_TIME_PARAMETERS, oneTimeOrderOf, type SentOneTime } from './onetime-order.ts'
+import { ONE_TIME_PARAMETERS, type OneTimeParameters, oneTimeOrderOf } from './onetime-order.ts'
 
 export const onetimeinvoice = moneyAction({
   name: 'onetimeinvoice',
@@ -47,21 +47,21 @@ export const onetimeinvoice = moneyAction({
   },
   files: ['application/pdf'],
   fileOf: pdfOf,
-  async run(sent, call) {
-    refuseCombination(sent)
-    const { step = 2, expected = false, charge_flow: flow = 'regular' } = sent
-    const order = await withCurrentCycle(() => oneTimeOrderOf(sent, call))
+  async run(parameters, call) {
+    refuseCombination(parameters)
+    const { step = 2, expected = false, charge_flow: flow = 'regular' } = parameters
+    const order = await withCurrentCycle(() => oneTimeOrderOf(parameters, call))
     if (expected) {
       const invoice = await previewOneTime(call, order)
-      return answerOf({ ...invoice, invoice_id: 0 }, {}, call, sent)
+      return answerOf({ ...invoice, invoice_id: 0 }, {}, call, parameters)
     }
-    if (step < 2 || !order.isBilled) return storeOnly(call, sent)
-    return storeAndCharge(call, sent, flow === 'charge_before_invoice')
+    if (step < 2 || !order.isBilled) return storeOnly(call, parameters)
+    return storeAndCharge(call, parameters, flow === 'charge_before_invoice')
   },
 })
 
-function refuseCombination(sent: SentOneTime): void {
-  const { step = 2, expected = false, charge_flow: flow = 'regular', adjusts = '' } = sent
+function refuseCombination(parameters: OneTimeParameters): void {
+  const { step = 2, expected = false, charge_flow: flow = 'regular', adjusts = '' } = parameters
   if (expected && step !== 0) throw new ActionError('Expected must to be with step 0 only')
   if (adjusts !== '' && step === 0) throw new ActionError('adjusts requires step 1 or 2')
   if (flow === 'charge_before_invoice' && step !== 2) {
@@ -81,10 +81,10 @@ function answerOf(
   invoice: object,
   paymentData: object,
   call: MoneyCall,
-  sent: SentOneTime,
+  parameters: OneTimeParameters,
 ): ActionAnswer {
   const { invoice_id } = invoice as OneTimeInvoice
-  const details = { invoice_path: pathOf(invoice as OneTimeInvoice, call, sent), invoice_id }
+  const details = { invoice_path: pathOf(invoice as OneTimeInvoice, call, parameters), invoice_id }
   return { details: { ...details, paymentData, invoice: invoiceView(invoice, call) } }
 }
 
@@ -92,7 +92,7 @@ function answerOf(
 function pathOf(
   { aid, billrun_key: billrunKey, invoice_id: invoiceId }: OneTimeInvoice,
   call: MoneyCall,
-  { send_back_invoices: isSentBack = false }: SentOneTime,
+  { send_back_invoices: isSentBack = false }: OneTimeParameters,
 ): string {
   const { config, documents } = cycleOf(call)
   const { files, formats } = config.invoices
@@ -120,16 +120,16 @@ async function pdfOf(
   }
 }
 
-async function storeOnly(call: MoneyCall, sent: SentOneTime): Promise<ActionAnswer> {
+async function storeOnly(call: MoneyCall, parameters: OneTimeParameters): Promise<ActionAnswer> {
   let mails: readonly OutboxDocument[] = []
   let invoices: readonly OneTimeInvoice[] = []
   const answer = await withCurrentCycle(async () => {
-    const order = await oneTimeOrderOf(sent, call)
+    const order = await oneTimeOrderOf(parameters, call)
     return call.commit('write a one-time invoice', async (session) => {
       const stored = await storeOneTime(call, session, order)
       mails = stored.mails
       invoices = [stored.invoice]
-      return answerOf(stored.invoice, {}, call, sent)
+      return answerOf(stored.invoice, {}, call, parameters)
     })
   })
   await writeFiles(cycleOf(call), invoices)
@@ -140,16 +140,16 @@ async function storeOnly(call: MoneyCall, sent: SentOneTime): Promise<ActionAnsw
 /** A repetition of the call continues with what the first one has stored. */
 async function storeAndCharge(
   call: MoneyCall,
-  sent: SentOneTime,
+  parameters: OneTimeParameters,
   isChargedFirst: boolean,
 ): Promise<ActionAnswer> {
   const { charges: deps } = call.payments
-  const first = await oneTimeOrderOf(sent, call)
+  const first = await oneTimeOrderOf(parameters, call)
   if (isChargedFirst) await refuseWithoutCard(call, first)
   let mails: readonly OutboxDocument[] = []
   const [stored] = await call.commitPart(0, (commit) =>
     withCurrentCycle(async () => {
-      const order = await oneTimeOrderOf(sent, call)
+      const order = await oneTimeOrderOf(parameters, call)
       return commit('write a one-time invoice', async (session) => {
         // Without the charge there is no invoice to send.
         const one = await storeOneTime(call, session, {
@@ -165,11 +165,12 @@ async function storeAndCharge(
   if (!isChargedFirst) await writeFiles(cycleOf(call), [invoice])
   await sendMails(cycleOf(call), mails)
   const charge = await chargeOne(call, deps, invoice)
-  if (isChargedFirst && charge?.state === 'rejected') return withdraw(call, invoice, sent.reason)
+  if (isChargedFirst && charge?.state === 'rejected')
+    return withdraw(call, invoice, parameters.reason)
   if (isChargedFirst) await writeFiles(cycleOf(call), [invoice])
   const paymentData = charge === null ? {} : stageOf(charge)
   return call.commit('answer a one-time invoice', async () =>
-    answerOf(invoice, paymentData, call, sent),
+    answerOf(invoice, paymentData, call, parameters),
   )
 }
 

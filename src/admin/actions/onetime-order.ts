@@ -56,31 +56,34 @@ export const ONE_TIME_PARAMETERS = Type.Object({
   ),
 })
 
-export type SentOneTime = Static<typeof ONE_TIME_PARAMETERS> & { readonly reason?: string }
+export type OneTimeParameters = Static<typeof ONE_TIME_PARAMETERS> & { readonly reason?: string }
 
 const CDRS_MAX = 1_000
 const ADJUSTS_MAX = 100
 const SECONDS_MAX = 4_102_444_800
 
 /** Throws `ActionError`. */
-export async function oneTimeOrderOf(sent: SentOneTime, call: ActionCall): Promise<OneTimeOrder> {
-  const cdrs = cdrsIn(sent.cdrs)
-  const aid = sent.aid === undefined ? null : integerFrom(sent.aid)
-  if (sent.aid === undefined) throw new ActionError('Following field/s are missing: aid')
+export async function oneTimeOrderOf(
+  parameters: OneTimeParameters,
+  call: ActionCall,
+): Promise<OneTimeOrder> {
+  const cdrs = cdrsIn(parameters.cdrs)
+  const aid = parameters.aid === undefined ? null : integerFrom(parameters.aid)
+  if (parameters.aid === undefined) throw new ActionError('Following field/s are missing: aid')
   if (aid === null || aid < 1) throw new ActionError('Field aid should be of type Integer')
   if (cdrs.some((cdr) => Number(cdr['aid']) !== aid)) {
     throw new ActionError("One of the CDRs AID doesn't match the account AID")
   }
-  const atMs = timeIn(sent.invoice_unixtime, call)
+  const atMs = timeIn(parameters.invoice_unixtime, call)
   const fields = await readCreditFields(call.catalog)
-  const { reason = null } = sent
-  const adjusts = adjustsIn(sent.adjusts)
+  const { reason = null } = parameters
+  const adjusts = adjustsIn(parameters.adjusts)
   const terms = { fields, atMs, reason, adjusted: await adjustedBy(call, aid, adjusts) }
   const { lines, lastKeys } = await linesOf(call, cdrs, terms)
   // A credit note takes back charges of closed cycles, too.
   const dates = adjusts.length > 0 ? [] : lines.map(({ urt }) => urt.getTime())
   await refuseOld(call, aid, [atMs, ...dates])
-  const { step = 2, allow_bill: isAllowed = true, send_email: sendsEmail = true } = sent
+  const { step = 2, allow_bill: isAllowed = true, send_email: sendsEmail = true } = parameters
   const source = await call.cycle?.openAccounts()
   return {
     aid,
@@ -88,27 +91,27 @@ export async function oneTimeOrderOf(sent: SentOneTime, call: ActionCall): Promi
     atMs,
     lines,
     lastKeys,
-    type: sent.type ?? null,
+    type: parameters.type ?? null,
     isBilled: step > 0 && isAllowed,
     isCharged: step === 2 && isAllowed,
     adjusts,
-    fields: fieldsOf(sent, fields, isAllowed),
+    fields: fieldsOf(parameters, fields, isAllowed),
     sendsEmail,
     reason,
   }
 }
 
-function cdrsIn(sent: unknown): readonly Fields[] {
-  const isList = Array.isArray(sent) && sent.length > 0 && sent.every(isObject)
+function cdrsIn(value: unknown): readonly Fields[] {
+  const isList = Array.isArray(value) && value.length > 0 && value.every(isObject)
   // The text of existing clients, with its line break.
   if (!isList) throw new ActionError("Required input 'cdrs' is missing or of incorrect type.\n")
-  if (sent.length > CDRS_MAX) throw new ActionError(`cdrs has more than ${CDRS_MAX} members`)
-  return sent as readonly Fields[]
+  if (value.length > CDRS_MAX) throw new ActionError(`cdrs has more than ${CDRS_MAX} members`)
+  return value as readonly Fields[]
 }
 
-function timeIn(sent: unknown, { nowMs }: ActionCall): number {
-  if (sent === undefined || sent === '') return Math.floor(nowMs / 1000) * 1000
-  const seconds = integerFrom(sent)
+function timeIn(value: unknown, { nowMs }: ActionCall): number {
+  if (value === undefined || value === '') return Math.floor(nowMs / 1000) * 1000
+  const seconds = integerFrom(value)
   if (seconds === null || seconds < 1 || seconds > SECONDS_MAX) {
     throw new ActionError('Field invoice_unixtime should be of type Integer')
   }
@@ -187,15 +190,15 @@ async function refuseOld(call: ActionCall, aid: number, dates: readonly number[]
   )
 }
 
-function adjustsIn(sent: unknown): RequestedAdjustment[] {
-  if (sent === undefined || sent === '') return []
-  const isList = Array.isArray(sent) && sent.length <= ADJUSTS_MAX && sent.every(isObject)
+function adjustsIn(value: unknown): RequestedAdjustment[] {
+  if (value === undefined || value === '') return []
+  const isList = Array.isArray(value) && value.length <= ADJUSTS_MAX && value.every(isObject)
   if (!isList) throw new ActionError('Field adjusts must be a list of invoice_id and amount')
-  const requested = (sent as readonly Fields[]).map(({ invoice_id: id, amount: given }) => {
+  const requested = (value as readonly Fields[]).map(({ invoice_id: id, amount: amountValue }) => {
     const invoiceId = integerFrom(id)
-    const amount = given === undefined ? null : amountOf(given)
+    const amount = amountValue === undefined ? null : amountOf(amountValue)
     if (invoiceId === null) throw new ActionError('adjusts: invoice_id must be a number')
-    if (given !== undefined && amount === null) {
+    if (amountValue !== undefined && amount === null) {
       throw new ActionError(`adjusts: the amount for invoice ${invoiceId} must be a number`)
     }
     return { invoiceId, amount: amount === null ? null : new Exact(amount) }
@@ -206,8 +209,8 @@ function adjustsIn(sent: unknown): RequestedAdjustment[] {
   return requested
 }
 
-function fieldsOf(sent: SentOneTime, fields: CreditFields, isAllowed: boolean): Fields {
-  const { note, uf, payment_data: data, reason } = sent
+function fieldsOf(parameters: OneTimeParameters, fields: CreditFields, isAllowed: boolean): Fields {
+  const { note, uf, payment_data: data, reason } = parameters
   const known = new Set(fields.map(({ field_name: name }) => name))
   const kept = Object.entries(uf ?? {}).filter(([name]) => known.has(name))
   return {

@@ -150,15 +150,15 @@ function compoundOf(kind: Kind, sent: unknown, name: string, { limits }: CastOpt
   return known(typeof value === 'object' && value !== null ? value : null, kind, name)
 }
 
-function jsonOf(sent: unknown, name: string, limits?: JsonLimits): unknown {
-  if (typeof sent !== 'string') return checked(sent, name, limits)
-  if (!/^\s*[[{]/.test(sent)) return sent
+function jsonOf(value: unknown, name: string, limits?: JsonLimits): unknown {
+  if (typeof value !== 'string') return checked(value, name, limits)
+  if (!/^\s*[[{]/.test(value)) return value
   try {
-    JSON.parse(sent)
+    JSON.parse(value)
   } catch {
-    return sent
+    return value
   }
-  return parseJson(sent, name, limits)
+  return parseJson(value, name, limits)
 }
 
 function checked(value: unknown, name: string, limits?: JsonLimits): unknown {

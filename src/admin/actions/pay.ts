@@ -76,26 +76,26 @@ export const pay = moneyAction({
       details: { record_ids: ['0000000000042'], payments_received: 1, payments_saved: 1 },
     },
   },
-  run(given, call) {
-    const { action = '', method = '' } = given
+  run(parameters, call) {
+    const { action = '', method = '' } = parameters
     const needsMethod = action !== 'cancel_payments' && action !== 'use_deposit'
     if (needsMethod && method === '') throw new BillingError('No method found')
     const operation = Object.hasOwn(OPERATIONS, action) ? OPERATIONS[action] : undefined
     if (operation === undefined) throw new BillingError(`Unknown action ${action}`)
-    return operation(given, call)
+    return operation(parameters, call)
   },
 })
 
 /** Payments of a call that shares its transaction with other calls. */
 const GROUPED_MAX = 100
 
-type Operation = (given: PayParameters, call: MoneyCall) => Promise<ActionAnswer>
+type Operation = (parameters: PayParameters, call: MoneyCall) => Promise<ActionAnswer>
 
 const OPERATIONS: Readonly<Record<string, Operation>> = {
-  '': (given, call) => record(given, call, {}),
-  pay: (given, call) => record(given, call, {}),
-  refund: (given, call) => record(given, call, { dir: 'tc' }),
-  deposit: (given, call) => record(given, call, { dir: 'fc', isDeposit: true }),
+  '': (parameters, call) => record(parameters, call, {}),
+  pay: (parameters, call) => record(parameters, call, {}),
+  refund: (parameters, call) => record(parameters, call, { dir: 'tc' }),
+  deposit: (parameters, call) => record(parameters, call, { dir: 'fc', isDeposit: true }),
   use_deposit: releaseDeposits,
   cancel_payments: cancel,
   split_bill: split,
@@ -144,13 +144,13 @@ async function cancel(
   { cancellations, ignore_errors: ignored, reason }: PayParameters,
   call: MoneyCall,
 ): Promise<ActionAnswer> {
-  const given = filledList(cancellations)
-  if (given === null) throw new BillingError('No cancellations found')
+  const filled = filledList(cancellations)
+  if (filled === null) throw new BillingError('No cancellations found')
   const { userFields, digits } = await paymentRules(call)
   const options = { ignoreErrors: isTrue(ignored), userFields, digits }
   return call.commit('cancel payments', async (session) => {
     const writer = writerOf(call, session, reason)
-    const { succeeded, errors } = await cancelPayments(writer, given, options)
+    const { succeeded, errors } = await cancelPayments(writer, filled, options)
     return errors.length > 0 && !options.ignoreErrors
       ? { status: 0, desc: 'error', details: { errors } }
       : { details: { succeeded_cancels: succeeded, errors } }
@@ -184,9 +184,9 @@ function withoutAbsent<T extends object>(fields: T): { [K in keyof T]: Exclude<T
   return Object.fromEntries(present) as { [K in keyof T]: Exclude<T[K], undefined> }
 }
 
-async function merge(given: PayParameters, call: MoneyCall): Promise<ActionAnswer> {
-  const { split_bill_id: id, aid: sentAid, reason } = given
-  const [agreement, aid] = [integerFrom(id), integerFrom(sentAid)]
+async function merge(parameters: PayParameters, call: MoneyCall): Promise<ActionAnswer> {
+  const { split_bill_id: id, aid: aidValue, reason } = parameters
+  const [agreement, aid] = [integerFrom(id), integerFrom(aidValue)]
   if (agreement === null || aid === null) {
     throw new BillingError(
       'In action merge_installments must transfer split_bill_id and aid parameters',
@@ -195,8 +195,8 @@ async function merge(given: PayParameters, call: MoneyCall): Promise<ActionAnswe
   const rules = await paymentRules(call)
   const order = {
     agreement,
-    dueDate: dateIn({ ...given }, 'due_date', rules),
-    firstChargeDate: dateIn({ ...given }, 'first_charge_date', rules),
+    dueDate: dateIn({ ...parameters }, 'due_date', rules),
+    firstChargeDate: dateIn({ ...parameters }, 'first_charge_date', rules),
   }
   return call.commit('merge installments', async (session) => {
     const isMerged = await mergeAgreement(writerOf(call, session, reason), aid, order)

@@ -6,7 +6,7 @@ import { cardSecretsOf } from '../../catalog/sealing/card-secrets.ts'
 import { type Fields, isObject } from '../../domain/fields.ts'
 import { readView } from '../../entities/views.ts'
 import { NoCardError } from '../../prepaid/cards/guesses.ts'
-import { STATUS_NAMES, shownStatus, statusOf } from '../../prepaid/cards/states.ts'
+import { displayStatus, STATUS_NAMES, statusOf } from '../../prepaid/cards/states.ts'
 import {
   type CardChange,
   type CardQuery,
@@ -108,22 +108,22 @@ const RUN: Readonly<Record<CardMethod, RunMethod>> = {
   },
 
   async update({ query, update }, call) {
-    const asked = await queryOf(query, ['batch_number', 'serial_number'], call)
+    const filter = await queryOf(query, ['batch_number', 'serial_number'], call)
     const change = changeOf(update, call)
-    return { desc: 'Success updating cards', details: await updateCards(call, asked, change) }
+    return { desc: 'Success updating cards', details: await updateCards(call, filter, change) }
   },
 
   async query({ query, size = PAGE_SIZE, page = 0 }, call) {
-    const asked = await queryOf(query, ['batch_number', 'serial_number'], call)
-    const found = await findCards(call, asked, { page, size })
-    const isWrong = page === 0 || asked.digest !== undefined
+    const filter = await queryOf(query, ['batch_number', 'serial_number'], call)
+    const found = await findCards(call, filter, { page, size })
+    const isWrong = page === 0 || filter.digest !== undefined
     if (found.length === 0 && isWrong) throw new NoCardError(NONE)
     return { desc: 'Success querying cards', details: found.map((card) => viewOf(card, call)) }
   },
 
   async delete({ query }, call) {
-    const asked = await queryOf(query, ['batch_number'], call)
-    return { desc: 'Success deleting cards', details: await deleteCards(call, asked) }
+    const filter = await queryOf(query, ['batch_number'], call)
+    return { desc: 'Success deleting cards', details: await deleteCards(call, filter) }
   },
 }
 
@@ -272,7 +272,7 @@ function digestsOf(secrets: readonly string[], { catalog, config }: ActionCall):
 const DATES = ['activation_datetime', 'expired_on']
 
 function viewOf(card: WithId<CardDocument>, { config }: ActionCall): Fields {
-  const { secret_hmac: _, status, used_by: __, ...shown } = card
+  const { secret_hmac: _, status, used_by: __, ...view } = card
   const shape = { timeZone: config.rating.timeZone, dateFields: DATES }
-  return readView({ ...shown, status: shownStatus(status) }, shape)
+  return readView({ ...view, status: displayStatus(status) }, shape)
 }

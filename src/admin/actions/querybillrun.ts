@@ -48,9 +48,9 @@ export const querybillrun = action({
 })
 
 /** Null without any valid number. Throws `ActionError` if only some are valid. */
-function idsOf(sent: unknown, name: string): number[] | null {
-  if (sent === undefined || sent === '') return null
-  const list: readonly unknown[] = Array.isArray(sent) ? sent : String(sent).split(',')
+function idsOf(value: unknown, name: string): number[] | null {
+  if (value === undefined || value === '') return null
+  const list: readonly unknown[] = Array.isArray(value) ? value : String(value).split(',')
   if (list.length > IDS_MAX) throw new ActionError(`Maximum of ${name} is ${IDS_MAX}`)
   const ids = list.map((each) => integerFrom(typeof each === 'string' ? each.trim() : each))
   const valid = ids.filter((id) => id !== null)
@@ -68,9 +68,9 @@ async function accountsOf({ catalog }: ActionCall, sids: readonly number[]): Pro
   return [...new Set(found.map(({ aid }) => Number(aid)))]
 }
 
-function keysOf(sent: unknown): string[] | null {
-  if (sent === undefined || sent === '') return null
-  const list: readonly unknown[] = Array.isArray(sent) ? sent : String(sent).split(',')
+function keysOf(value: unknown): string[] | null {
+  if (value === undefined || value === '') return null
+  const list: readonly unknown[] = Array.isArray(value) ? value : String(value).split(',')
   const keys = list.map((each) => String(each).trim())
   if (keys.length > IDS_MAX) throw new ActionError(`Maximum of billrun is ${IDS_MAX}`)
   if (!keys.every(isInvoiceKey)) {

@@ -115,12 +115,12 @@ function* lineSteps(
 ): Generator<undefined, Result> {
   const { stamp, sid, urt, usaget, usagev, arate_key, aprice, final_charge } = line
   const charged = { aprice, final_charge }
-  const shown = { stamp, sid, urt: urt.toISOString(), usaget, usagev, arate_key, ...charged }
+  const facts = { stamp, sid, urt: urt.toISOString(), usaget, usagev, arate_key, ...charged }
   yield
   try {
     const prices: Compared = {
       name: stamp,
-      line: shown,
+      line: facts,
       before: priceLine(line, profile, before),
       after: priceLine(line, profile, after),
     }
@@ -128,6 +128,6 @@ function* lineSteps(
   } catch (error) {
     if (!(error instanceof FieldError)) throw error
     const { path: field, reason: why } = error
-    return { name: stamp, line: shown, changed: false, error: { field, why } }
+    return { name: stamp, line: facts, changed: false, error: { field, why } }
   }
 }

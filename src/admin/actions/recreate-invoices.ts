@@ -23,8 +23,8 @@ export const recreateinvoices = action({
   }),
   answer: { successfulAccounts: listOf(integer('An account.'), 'Accounts that did not fail.') },
   example: { parameters: { account_id: '1,2' }, answer: { successfulAccounts: [1, 2] } },
-  async run({ account_id: sent }, call) {
-    const aids = accountsOf(sent)
+  async run({ account_id: value }, call) {
+    const aids = accountsOf(value)
     const calendar = calendarOf(call.config)
     const key = keyAfter(keyAt(call.nowMs, calendar), -1)
     const { multi_day_cycle: isMultiDay } = await readSettings(call)
@@ -39,12 +39,12 @@ export const recreateinvoices = action({
   },
 })
 
-function accountsOf(sent: unknown): number[] {
-  const list: readonly unknown[] = Array.isArray(sent)
-    ? sent
-    : sent === undefined || sent === ''
+function accountsOf(value: unknown): number[] {
+  const list: readonly unknown[] = Array.isArray(value)
+    ? value
+    : value === undefined || value === ''
       ? []
-      : String(sent).split(',')
+      : String(value).split(',')
   if (list.length === 0) throw new ActionError('Please supply at least one account id')
   if (list.length > IDS_MAX) throw new ActionError(`account_id has more than ${IDS_MAX} members`)
   const aids = list.flatMap((each) =>

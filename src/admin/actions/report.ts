@@ -88,15 +88,16 @@ export const report = action({
       execution_time: '0.03',
     },
   },
-  async run(given, call) {
+  async run(parameters, call) {
     const beganMs = monotonicMs()
-    const { definition, isCsv } = await definitionOf(given, call)
+    const { definition, isCsv } = await definitionOf(parameters, call)
     const loaded = await loadedReport(definition, call.reports.fields)
     await refuseUnreadable(loaded, call)
-    const options = textOptionsOf(given, call)
-    if (isCsv || given.type === 'csv') return csv(loaded, options, call)
-    const order = () => ordered(loaded, definition, given, options, call)
-    const answer = given.type === 'file' ? await order() : await rowsOf(loaded, given, call, order)
+    const options = textOptionsOf(parameters, call)
+    if (isCsv || parameters.type === 'csv') return csv(loaded, options, call)
+    const order = () => ordered(loaded, definition, parameters, options, call)
+    const answer =
+      parameters.type === 'file' ? await order() : await rowsOf(loaded, parameters, call, order)
     const seconds = ((monotonicMs() - beganMs) / 1000).toFixed(2)
     return { details: [], next_page: false, execution_time: seconds, ...answer }
   },
@@ -107,8 +108,8 @@ interface Chosen {
   readonly isCsv: boolean
 }
 
-async function definitionOf(given: ReportParameters, call: ActionCall): Promise<Chosen> {
-  const { action: name = '', key, _id: id, report: sent } = given
+async function definitionOf(parameters: ReportParameters, call: ActionCall): Promise<Chosen> {
+  const { action: name = '', key, _id: id, report: value } = parameters
   const saved = async (by: { key?: unknown; id?: unknown }) => {
     await refuseDefinitions(call)
     return (await savedReport(call.catalog, by, call.nowMs)) as unknown as Fields
@@ -117,13 +118,13 @@ async function definitionOf(given: ReportParameters, call: ActionCall): Promise<
     case '':
       if (!isUnset(key)) return { definition: await saved({ key }), isCsv: false }
       if (!isUnset(id)) return { definition: await saved({ id }), isCsv: false }
-      return { definition: inline(sent), isCsv: false }
+      return { definition: inline(value), isCsv: false }
     case 'generateReport':
-      return { definition: inline(sent), isCsv: false }
+      return { definition: inline(value), isCsv: false }
     case 'exportCSVReport':
-      return { definition: inline(sent), isCsv: true }
+      return { definition: inline(value), isCsv: true }
     case 'exportCSV':
-      return { definition: await saved({ key: isUnset(sent) ? key : sent }), isCsv: true }
+      return { definition: await saved({ key: isUnset(value) ? key : value }), isCsv: true }
     case 'taxationReport':
       return { definition: TAXATION_REPORT, isCsv: false }
     default:
@@ -139,11 +140,11 @@ export async function refuseDefinitions({ permits }: ActionCall): Promise<void> 
   throw new NotAllowedError('No permission: you may not read saved reports')
 }
 
-function inline(sent: unknown): Fields {
-  if (isUnset(sent)) {
+function inline(value: unknown): Fields {
+  if (isUnset(value)) {
     throw new ActionError('Require to supply one of the following fields: key, _id, report')
   }
-  if (isObject(sent)) return sent
+  if (isObject(value)) return value
   throw new ActionError('Field report should be of type Object')
 }
 
@@ -163,8 +164,13 @@ interface TextSettings {
   readonly fileName: string
 }
 
-function textOptionsOf(given: ReportParameters, { config, nowMs }: ActionCall): TextSettings {
-  const { file_format: format = 'csv', file_name: named = '', delimiter = ',', headers } = given
+function textOptionsOf(parameters: ReportParameters, { config, nowMs }: ActionCall): TextSettings {
+  const {
+    file_format: format = 'csv',
+    file_name: named = '',
+    delimiter = ',',
+    headers,
+  } = parameters
   if (!isDelimiter(delimiter)) throw new ActionError('Field delimiter must be one character')
   const hasHeader = isUnset(headers) ? true : booleanOf(headers)
   if (hasHeader === null) throw new ActionError('Field headers should be of type Boolean')

@@ -77,7 +77,7 @@ async function saved(call: ActionCall): Promise<ActionAnswer> {
   const details: object[] = []
   const shape = { timeZone: config.rating.timeZone, dateFields: [] }
   for (const each of found) {
-    const entities = shownEntities(each)
+    const entities = reportEntities(each)
     for (const entity of entities) {
       if (!visible.has(entity)) visible.set(entity, await isVisible(entity, call))
     }
@@ -87,7 +87,7 @@ async function saved(call: ActionCall): Promise<ActionAnswer> {
 }
 
 /** The entity of a report, and those that its columns and conditions join. */
-function shownEntities({ entity, columns = [], conditions = [] }: ReportDocument): unknown[] {
+function reportEntities({ entity, columns = [], conditions = [] }: ReportDocument): unknown[] {
   const named = [...columns, ...conditions].map((part) => isObject(part) && part['entity'])
   return [...new Set([entity, ...named.filter(Boolean)])]
 }

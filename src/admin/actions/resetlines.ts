@@ -38,40 +38,40 @@ export const resetlines = action({
     parameters: { aid: [1001], billrun_key: '202611', query: { usaget: 'data' } },
     answer: { details: [] },
   },
-  async run({ aid: sent, billrun_key: given = '', query }, call) {
+  async run({ aid: sent, billrun_key: filled = '', query }, call) {
     const aids = accountsIn(sent)
-    if (given !== '' && !isCycleKey(given)) throw new ActionError('Illegal billrun key')
-    const key = given === '' ? keyAt(call.nowMs, calendarOf(call.config)) : given
+    if (filled !== '' && !isCycleKey(filled)) throw new ActionError('Illegal billrun key')
+    const key = filled === '' ? keyAt(call.nowMs, calendarOf(call.config)) : filled
     const conditions = conditionsIn(query, call)
     const queued = await enqueue(call, key, aids, conditions)
     return { details: queued.map((one) => rebalanceView(one, call)) }
   },
 })
 
-function accountsIn(sent: unknown): readonly number[] {
-  const list: readonly unknown[] = Array.isArray(sent) ? sent : String(sent ?? '').split(',')
-  const given = list.filter((each) => each !== '' && each !== null)
-  if (given.length === 0) throw new ActionError('Please supply at least one aid')
-  if (given.length > ACCOUNTS_MAX) throw new ActionError(`Maximum of aid is ${ACCOUNTS_MAX}`)
-  const aids = given.map((each) => integerOf(typeof each === 'string' ? each.trim() : each))
+function accountsIn(value: unknown): readonly number[] {
+  const list: readonly unknown[] = Array.isArray(value) ? value : String(value ?? '').split(',')
+  const filled = list.filter((each) => each !== '' && each !== null)
+  if (filled.length === 0) throw new ActionError('Please supply at least one aid')
+  if (filled.length > ACCOUNTS_MAX) throw new ActionError(`Maximum of aid is ${ACCOUNTS_MAX}`)
+  const aids = filled.map((each) => integerOf(typeof each === 'string' ? each.trim() : each))
   const isLegal = (aid: number | null): aid is number => aid !== null && aid > 0
   if (!aids.every(isLegal)) throw new ActionError('Illegal aid')
   return [...new Set(aids)]
 }
 
 /** As sent, if lines can be queried by it. */
-function conditionsIn(sent: unknown, call: ActionCall): Fields {
-  if (sent === undefined || sent === '') return {}
-  if (Array.isArray(sent) && sent.length === 0) return {}
+function conditionsIn(value: unknown, call: ActionCall): Fields {
+  if (value === undefined || value === '') return {}
+  if (Array.isArray(value) && value.length === 0) return {}
   const definition = DEFINITIONS.get('lines')
-  if (!isObject(sent) || definition === undefined) throw new ActionError('Illegal query')
+  if (!isObject(value) || definition === undefined) throw new ActionError('Illegal query')
   try {
-    openFilter(sent, definition, call)
+    openFilter(value, definition, call)
   } catch (error) {
     if (!(error instanceof ApiError)) throw error
     throw new ActionError(`Illegal query: ${error.message}`)
   }
-  return sent
+  return value
 }
 
 async function enqueue(

@@ -3,7 +3,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { DEFINITIONS } from '../../entities/definitions/collections.ts'
 import { actorOf, type Caller } from '../../identity/caller.ts'
 import { RequestError } from '../../requests/errors.ts'
-import type { RawParameters, SentParameters } from '../../requests/raw-parameters.ts'
+import type { OrderedParameters, RawParameters } from '../../requests/raw-parameters.ts'
 import { readParameters, registerBodies } from '../http/body.ts'
 import { clientSignal } from '../http/client-signal.ts'
 import { idempotencyKeyOf, OPERATION_ID_LENGTH_MAX } from '../http/idempotency-key.ts'
@@ -33,7 +33,7 @@ export interface AdmittedAction extends Pick<Action, 'name' | 'access'> {
 /** Authorises a caller for an action, or throws; `action` is null for an unknown one. */
 export type AdmitAction = (
   request: FastifyRequest,
-  sent: SentParameters,
+  ordered: OrderedParameters,
   action: AdmittedAction | null,
 ) => Promise<Caller>
 
@@ -77,8 +77,8 @@ function addFamily(
     async handler(request, reply) {
       const action = actionOf(request.params)
       if (action !== undefined) return answer(action, deps, moneyCalls, request, reply)
-      const { sent } = await readParameters(request, reply)
-      await deps.admit(request, sent, null)
+      const { ordered } = await readParameters(request, reply)
+      await deps.admit(request, ordered, null)
       const path = request.url.replace(/\?.*$/s, '')
       throw new RequestError(404, `there is no route for ${request.method} ${path}`)
     },
@@ -122,9 +122,9 @@ async function answer(
   const { body } = action
   request.mayHaveWritten = false
   const uploads = body === undefined ? NO_FILES : { ...NO_FILES, fieldsBytesMax: body.bytesMax }
-  const { values, sent } = await readParameters(request, reply, uploads)
+  const { values, ordered } = await readParameters(request, reply, uploads)
   reply.headers(deprecationHeaders(action, values))
-  return answerCall(action, deps, moneyCalls, { request, reply, values, sent })
+  return answerCall(action, deps, moneyCalls, { request, reply, values, ordered })
 }
 
 /** Whether a call changes nothing that is charged or sold, whatever its method. */
@@ -139,16 +139,16 @@ interface ReceivedCall {
   readonly request: FastifyRequest
   readonly reply: FastifyReply
   readonly values: RawParameters
-  readonly sent: SentParameters
+  readonly ordered: OrderedParameters
 }
 
 async function answerCall(
   action: Action,
   deps: ActionRoutes,
   moneyCalls: MoneyCalls,
-  { request, reply, values, sent }: ReceivedCall,
+  { request, reply, values, ordered }: ReceivedCall,
 ): Promise<unknown> {
-  const caller = await admitted(action, deps, request, values, sent)
+  const caller = await admitted(action, deps, request, values, ordered)
   const actor = actorOf(caller)
   refuseMethod(action, request, reply)
   request.mayHaveWritten = !readsOnly(action, values)
@@ -183,12 +183,12 @@ async function admitted(
   { admit }: ActionRoutes,
   request: FastifyRequest,
   values: RawParameters,
-  sent: SentParameters,
+  ordered: OrderedParameters,
 ): Promise<Caller> {
-  const caller = await admit(request, sent, action)
+  const caller = await admit(request, ordered, action)
   for (const { collection: family, action: name } of action.entityActions?.(values) ?? []) {
     const access = DEFINITIONS.get(family)?.actions[name]?.roles ?? []
-    await admit(request, sent, { family, name, access })
+    await admit(request, ordered, { family, name, access })
   }
   return caller
 }

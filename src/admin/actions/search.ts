@@ -213,9 +213,9 @@ async function recordHits(
 ): Promise<void> {
   for (const collection of COLLECTIONS) {
     const definition = DEFINITIONS.get(collection)
-    const asked = conditions.filter((each) => each.collection === collection)
-    if (definition === undefined || asked.length === 0) continue
-    const filter = Object.fromEntries(asked.map(({ field }) => [field, 1]))
+    const own = conditions.filter((each) => each.collection === collection)
+    if (definition === undefined || own.length === 0) continue
+    const filter = Object.fromEntries(own.map(({ field }) => [field, 1]))
     const rows = hits.filter((each) => each.collection === collection).map(({ row }) => row)
     await recordRead(entityApi.stores, actor, { definition, action: 'get', filter, rows })
   }
@@ -224,11 +224,11 @@ async function recordHits(
 const SHOWN = ['firstname', 'lastname', 'email', 'msisdn', 'plan'] as const
 
 function hitOf({ collection, field, match, row }: Found) {
-  const shown = SHOWN.flatMap((name) => {
+  const details = SHOWN.flatMap((name) => {
     const value = row[name]
     return typeof value === 'string' && value !== '' ? [[name, value] as const] : []
   })
   const { aid, sid } = row
   const numbers = typeof sid === 'number' ? { aid, sid } : { aid }
-  return { collection, field, match, ...numbers, ...Object.fromEntries(shown) }
+  return { collection, field, match, ...numbers, ...Object.fromEntries(details) }
 }

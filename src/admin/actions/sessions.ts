@@ -141,10 +141,10 @@ async function pageOfAccount(
   }
   placed.sort((a, b) => comparePlaces(a.place, b.place))
   const rest = placed.filter(({ place }) => comparePlaces(place, from) > 0)
-  const shown = rest.slice(0, size)
-  const last = shown.at(-1)
+  const visible = rest.slice(0, size)
+  const last = visible.at(-1)
   const next = last === undefined || rest.length <= size ? null : positionText(last.place)
-  return { sessions: shown.map(({ session }) => session), next }
+  return { sessions: visible.map(({ session }) => session), next }
 }
 
 function comparePlaces(a: SessionPosition, b: SessionPosition): number {

@@ -9,7 +9,7 @@ import { InvalidTokenError } from '../../identity/oauth/errors.ts'
 import type { Refusal, RefusalAudit } from '../../identity/refusal-audit.ts'
 import type { SessionCheck, SessionLook } from '../../identity/session-check.ts'
 import { NotAllowedError, NotLoggedInError, RequestError } from '../../requests/errors.ts'
-import type { SentParameters } from '../../requests/raw-parameters.ts'
+import type { OrderedParameters } from '../../requests/raw-parameters.ts'
 import { queryParameters } from '../http/body.ts'
 import { sessionCookieOf, setSessionCookie } from './cookies.ts'
 
@@ -54,7 +54,7 @@ export interface AuthGuard {
    */
   admit(
     request: FastifyRequest,
-    sent: SentParameters,
+    parameters: OrderedParameters,
     needed: RouteAccess,
     action?: string,
   ): Promise<Caller>
@@ -70,18 +70,21 @@ const HOW_TO_AUTHENTICATE = 'log in (POST /auth/login), or send an access token 
 export function createAuthGuard(options: AuthGuardOptions): AuthGuard {
   const isOpen = !mustAuthenticate(options.admin.host, options.admin.openTo)
 
-  const resolve = async (request: FastifyRequest, sent: SentParameters): Promise<Caller> => {
-    if (isTokenTwice(request, sent)) throw new NotLoggedInError(TOKEN_TWICE)
+  const resolve = async (
+    request: FastifyRequest,
+    parameters: OrderedParameters,
+  ): Promise<Caller> => {
+    if (isTokenTwice(request, parameters)) throw new NotLoggedInError(TOKEN_TWICE)
     const caller =
-      (await resolveCaller(options, request, sent)) ??
+      (await resolveCaller(options, request, parameters)) ??
       (isOpen && request.refusal === null ? openCaller(request) : null)
     if (caller === null) throw notLoggedIn(request)
     request.caller = caller
     return caller
   }
-  const admit: AuthGuard['admit'] = async (request, sent, needed, action) => {
+  const admit: AuthGuard['admit'] = async (request, parameters, needed, action) => {
     try {
-      const caller = await resolve(request, sent)
+      const caller = await resolve(request, parameters)
       checkRoles(request, caller, needed)
       // A route that checks roles later begins with any user.
       const isBegin = request.routeOptions.config.access === 'asked' && needed === 'user'
@@ -158,11 +161,11 @@ export async function identify(
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<void> {
-  const given = tokensOf(request)
-  if (given.length > 1) {
+  const tokens = tokensOf(request)
+  if (tokens.length > 1) {
     throw new NotLoggedInError(TOKEN_TWICE)
   }
-  const [token] = given
+  const [token] = tokens
   if (token !== undefined) {
     const identity = await clientOf(options.token, token)
     if (identity !== null) request.caller = clientCaller('token', identity, request)
@@ -178,8 +181,8 @@ function tokensOf({ headers, url }: FastifyRequest): unknown[] {
 }
 
 /** In `sent`, a parameter of the body replaces one of the query. */
-function isTokenTwice({ headers, url }: FastifyRequest, sent: SentParameters): boolean {
-  const token = sent.get('access_token')
+function isTokenTwice({ headers, url }: FastifyRequest, parameters: OrderedParameters): boolean {
+  const token = parameters.get('access_token')
   if (token === undefined) return false
   const inAddress = queryParameters(url).get('access_token')
   return bearerOf(headers.authorization) !== undefined || (inAddress ?? token) !== token
@@ -206,13 +209,13 @@ function bearerOf(authorization = ''): string | undefined {
 async function resolveCaller(
   options: AuthGuardOptions,
   request: FastifyRequest,
-  sent: SentParameters,
+  parameters: OrderedParameters,
 ): Promise<Caller | null> {
   const { caller } = request
-  if (caller === null) return callerByParameters(options, request, sent)
+  if (caller === null) return callerByParameters(options, request, parameters)
   if (caller.by !== 'session') return caller
   try {
-    return (await callerByParameters(options, request, sent)) ?? caller
+    return (await callerByParameters(options, request, parameters)) ?? caller
   } catch (error) {
     if (error instanceof InvalidTokenError || error instanceof NotLoggedInError) return caller
     throw error
@@ -223,16 +226,16 @@ async function resolveCaller(
 async function callerByParameters(
   { token: check, signature }: AuthGuardOptions,
   request: FastifyRequest,
-  sent: SentParameters,
+  parameters: OrderedParameters,
 ): Promise<Caller | null> {
   if (request.refusal !== null) return null
-  const token = sent.get('access_token')
+  const token = parameters.get('access_token')
   if (token !== undefined) {
     const identity = await clientOf(check, token)
     if (identity === null) throw new InvalidTokenError()
     return clientCaller('token', identity, request)
   }
-  const signed = await signature(sent)
+  const signed = await signature(parameters)
   if (signed === 'absent') return null
   if ('refused' in signed) throw new BadSignatureError(`No user is logged in: ${signed.refused}`)
   return clientCaller('signature', signed, request)

@@ -31,7 +31,7 @@ export interface Auth {
   /** Like `AuthGuard.admit`, with the operator's permission rules in place of the usual roles. */
   admitAction(
     request: FastifyRequest,
-    sent: Parameters<AuthGuard['admit']>[1],
+    parameters: Parameters<AuthGuard['admit']>[1],
     action: { readonly collection: string; readonly name: string; readonly usual: RouteAccess },
   ): Promise<Caller>
   /** Whether a caller may do an action, likewise. */
@@ -85,12 +85,12 @@ export function createAuth(options: AuthOptions): Auth {
   return {
     guard,
     close: denied.close,
-    async admitAction(request, sent, { collection, name, usual }) {
+    async admitAction(request, parameters, { collection, name, usual }) {
       const action = `${collection}/${name}`
-      const caller = await guard.admit(request, sent, 'user', action)
+      const caller = await guard.admit(request, parameters, 'user', action)
       if (typeof usual === 'string') return caller
       const rules = await settings.get(PERMISSIONS)
-      return guard.admit(request, sent, rolesFor(rules, collection, name, usual), action)
+      return guard.admit(request, parameters, rolesFor(rules, collection, name, usual), action)
     },
     async permits(caller, { collection, name, usual }) {
       const rules = await settings.get(PERMISSIONS)

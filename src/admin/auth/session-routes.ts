@@ -61,7 +61,7 @@ const ROUTES: readonly LoginRoute[] = [
 ]
 
 /** Under `/auth` and `/Auth`, the last segment in lower case or capitalised. */
-export function addSessionRoutes(server: FastifyInstance, given: SessionRouteDeps): void {
+export function addSessionRoutes(server: FastifyInstance, provided: SessionRouteDeps): void {
   const defaults = {
     isOpen: false,
     passwords: PASSWORDS,
@@ -69,13 +69,13 @@ export function addSessionRoutes(server: FastifyInstance, given: SessionRouteDep
   }
   const deps: RouteDeps = {
     ...defaults,
-    ...given,
-    ...createLoginProtection(given),
-    loggedIn: createSessionCheck(given),
+    ...provided,
+    ...createLoginProtection(provided),
+    loggedIn: createSessionCheck(provided),
   }
   server.register(async (routes) => {
     registerBodies(routes, LOGIN_BODY_BYTES_MAX)
-    const answerError = errorHandler(given.log)
+    const answerError = errorHandler(provided.log)
     routes.setErrorHandler((error, request, reply) => {
       const seconds = error instanceof AuthRefusal ? error.retryAfterSeconds : null
       if (seconds !== null) reply.header('retry-after', seconds)

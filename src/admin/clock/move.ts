@@ -22,7 +22,7 @@ export interface ClockParts extends DueParts {
   readonly charges: { readonly gateways: Pick<Gateways, 'live'> }
 }
 
-export interface ShownClock {
+export interface ClockView {
   readonly now: Date
   /** Name in the IANA time zone database, by `rating.timeZone`. */
   readonly time_zone: string
@@ -50,7 +50,7 @@ export interface MovedClock {
 }
 
 export interface ClockMover {
-  show(): ShownClock
+  show(): ClockView
   /**
    * Moves the clock to `toMs` and runs what is due between. Rejects with `RequestError` 403 if it
    * is no test clock, 409 while another move runs, or 503 if the process stops; with

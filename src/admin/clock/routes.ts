@@ -31,14 +31,14 @@ export function addClockRoutes(
     routes.setErrorHandler(errorHandler(log))
     const config = { access: 'asked' } as const
     routes.get(URL, { config: { ...config, readsByGet: true } }, async (request, reply) => {
-      const { sent } = await readParameters(request, reply)
-      await admit(request, sent, show.access)
+      const { ordered } = await readParameters(request, reply)
+      await admit(request, ordered, show.access)
       reply.header('cache-control', 'no-store')
       return { status: 1, desc: 'success', details: mover.show() }
     })
     routes.post(URL, { config }, async (request, reply) => {
-      const { values, sent } = await readParameters(request, reply)
-      const caller = await admit(request, sent, move.access)
+      const { values, ordered } = await readParameters(request, reply)
+      const caller = await admit(request, ordered, move.access)
       reply.header('cache-control', 'no-store')
       const to = toIn(values, timeZone)
       const details = await mover.move(to.atMs, actorOf(caller))

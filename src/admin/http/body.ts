@@ -16,7 +16,7 @@ import {
   SMALL_BODY_BYTES_MAX,
 } from '../../requests/json-limits.ts'
 import { parseJson } from '../../requests/json-text.ts'
-import type { RawParameters, SentParameters } from '../../requests/raw-parameters.ts'
+import type { OrderedParameters, RawParameters } from '../../requests/raw-parameters.ts'
 import { NO_FILES, type ReadParts, readParts, type UploadLimits } from './multipart.ts'
 
 declare module 'fastify' {
@@ -32,14 +32,14 @@ export interface RequestParameters extends ReadParts {
    * The parameters in the order in which they were sent, for signatures; without files. If there is
    * no signature, the members of nested JSON values may be in a different order.
    */
-  readonly sent: SentParameters
+  readonly ordered: OrderedParameters
 }
 
 /** Parameters of a body or a query string. */
 interface Parameters {
   readonly values: RawParameters
   /** In the order in which they were sent. */
-  sent(): SentParameters
+  ordered(): OrderedParameters
 }
 
 /**
@@ -141,8 +141,8 @@ export async function readParameters(
  * Only the parameters in the query string of a URL, in the order in which they were sent. Throws
  * `EntityRuleError`.
  */
-export function queryParameters(url: string): SentParameters {
-  return merged(queryOf(url), NO_PARAMETERS).sent
+export function queryParameters(url: string): OrderedParameters {
+  return merged(queryOf(url), NO_PARAMETERS).ordered
 }
 
 /** The parameters of a body that is not multipart. */
@@ -155,14 +155,17 @@ function queryOf(url: string): Parameters {
   return formOf(mark < 0 ? '' : url.slice(mark + 1))
 }
 
-const NO_PARAMETERS: Parameters = { values: new Map(), sent: () => new Map() }
+const NO_PARAMETERS: Parameters = { values: new Map(), ordered: () => new Map() }
 
 /** A parameter in both has the position of the first and the value of the second. */
-function merged(query: Parameters, body: Parameters): Pick<RequestParameters, 'values' | 'sent'> {
+function merged(
+  query: Parameters,
+  body: Parameters,
+): Pick<RequestParameters, 'values' | 'ordered'> {
   const values = new Map([...query.values, ...body.values])
   // Only signatures need the order, and determining it means parsing the body again.
   const isSigned = signatureParameter(values) !== null
-  return { values, sent: isSigned ? new Map([...query.sent(), ...body.sent()]) : values }
+  return { values, ordered: isSigned ? new Map([...query.ordered(), ...body.ordered()]) : values }
 }
 
 /** An error of reading a body that the client has caused becomes a `RequestError`. */
@@ -199,7 +202,7 @@ function jsonBody(text: string, limits?: JsonLimits): Parameters {
   }
   return {
     values: new Map(Object.entries(value)),
-    sent: () => orderedBody(text),
+    ordered: () => orderedBody(text),
   }
 }
 
@@ -207,9 +210,9 @@ function jsonBody(text: string, limits?: JsonLimits): Parameters {
  * Only fails for a member that was overwritten by a later one of the same name, and therefore not
  * checked before.
  */
-function orderedBody(text: string): SentParameters {
+function orderedBody(text: string): OrderedParameters {
   try {
-    return parseOrdered(text, DEPTH_MAX) as SentParameters
+    return parseOrdered(text, DEPTH_MAX) as OrderedParameters
   } catch {
     throw new EntityRuleError(`body is nested deeper than ${DEPTH_MAX} levels`)
   }
@@ -222,5 +225,5 @@ function formOf(text: string): Parameters {
 }
 
 function parametersOf(form: FormParameters): Parameters {
-  return { values: form.values(), sent: () => form.sent() }
+  return { values: form.values(), ordered: () => form.ordered() }
 }

@@ -21,7 +21,7 @@ import { recordRead } from '../../entities/read-records.ts'
 import { entityTag, ifMatchOf } from '../../entities/requests/versions.ts'
 import { actorOf, type Caller } from '../../identity/caller.ts'
 import { NotLoggedInError, RequestError } from '../../requests/errors.ts'
-import type { RawParameters, SentParameters } from '../../requests/raw-parameters.ts'
+import type { OrderedParameters, RawParameters } from '../../requests/raw-parameters.ts'
 import type { Logger } from '../../runtime/log.ts'
 import { errorHandler } from './answer.ts'
 import { queryParameters, readParameters, registerBodies } from './body.ts'
@@ -36,7 +36,7 @@ interface Called {
 /** Authorises a caller, or throws; `called` is null before the action is known. */
 export type AdmitCall = (
   request: FastifyRequest,
-  sent: SentParameters,
+  parameters: OrderedParameters,
   called: Pick<EntityCall, 'definition' | 'action'> | null,
 ) => Promise<Caller>
 
@@ -87,10 +87,13 @@ async function answer(
   const uploads = { filesMax: 1, fileBytesMax: api.stores.config.entities.importBytesMax }
   const parameters = await readParameters(request, reply, isImport ? uploads : undefined)
   try {
-    await admit(request, parameters.sent, null)
+    await admit(request, parameters.ordered, null)
     const resolved = resolveAction(collection, action)
-    const called = { ...resolved, caller: actorOf(await admit(request, parameters.sent, resolved)) }
-    if (isImport) refuseUnsignedBody(request, called.caller, parameters.sent)
+    const called = {
+      ...resolved,
+      caller: actorOf(await admit(request, parameters.ordered, resolved)),
+    }
+    if (isImport) refuseUnsignedBody(request, called.caller, parameters.ordered)
     // HEAD is served for every GET route.
     if (request.method !== 'POST' && !isRead(called.action)) {
       reply.header('allow', 'POST')
@@ -116,8 +119,12 @@ async function answer(
 }
 
 /** The signature of an import is verified before its body is read, so it covers the URL only. */
-function refuseUnsignedBody({ url }: FastifyRequest, { by }: Actor, sent: SentParameters): void {
-  if (by !== 'signature' || signedText(sent) === signedText(queryParameters(url))) return
+function refuseUnsignedBody(
+  { url }: FastifyRequest,
+  { by }: Actor,
+  parameters: OrderedParameters,
+): void {
+  if (by !== 'signature' || signedText(parameters) === signedText(queryParameters(url))) return
   throw new NotLoggedInError('No user is logged in: the signature does not cover the body')
 }
 

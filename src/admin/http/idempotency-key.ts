@@ -10,9 +10,9 @@ export function idempotencyKeyOf(
   { headers }: Pick<FastifyRequest, 'headers'>,
   lengthMax: number,
 ): string | null {
-  const given = headers['idempotency-key']
-  if (given === undefined) return null
-  const text = String(given)
+  const value = headers['idempotency-key']
+  if (value === undefined) return null
+  const text = String(value)
   if (/^[\x21-\x7e]+$/.test(text) && text.length <= lengthMax) return text
   throw new EntityRuleError(
     `Idempotency-Key must have 1 to ${lengthMax} visible characters of ASCII`,

@@ -92,10 +92,10 @@ function isCompound(schema: Schema): boolean {
 /** In the query string, objects and lists are JSON text. Each parameter has an example. */
 function inAddress(name: string, schema: Schema, example: unknown): Schema {
   const { description } = schema
-  const shown = example ?? exampleOf(schema)
+  const sample = example ?? exampleOf(schema)
   const typed = isCompound(schema)
-    ? { content: { 'application/json': { schema, example: shown } } }
-    : { schema, example: shown }
+    ? { content: { 'application/json': { schema, example: sample } } }
+    : { schema, example: sample }
   return { name, in: 'query', description, ...typed }
 }
 

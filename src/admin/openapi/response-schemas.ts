@@ -36,14 +36,14 @@ export function responseSchema(
     responseSchema(part as Schema, name_, path === null ? null : `${path}.${name_}`, options)
   const same = (part: unknown) => responseSchema(part as Schema, key, path, options)
   const { properties, items, additionalProperties: others, anyOf } = schema
-  const shown = {
+  const visible = {
     ...schema,
     ...(properties !== undefined && { properties: mapped(properties as object, inner) }),
     ...(items !== undefined && { items: same(items) }),
     ...(typeof others === 'object' && { additionalProperties: inner(others, '') }),
     ...(Array.isArray(anyOf) && { anyOf: anyOf.map(same) }),
   }
-  return withEmptyForm(shown)
+  return withEmptyForm(visible)
 }
 
 function mapped(parts: object, change: (part: unknown, name: string) => Schema) {

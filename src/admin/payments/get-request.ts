@@ -7,7 +7,7 @@ import type { RouteAccess } from '../../identity/access.ts'
 import { actorOf, type Caller } from '../../identity/caller.ts'
 import { ActionError } from '../../requests/errors.ts'
 import { parseJson } from '../../requests/json-text.ts'
-import type { SentParameters } from '../../requests/raw-parameters.ts'
+import type { OrderedParameters } from '../../requests/raw-parameters.ts'
 import type { Logger } from '../../runtime/log.ts'
 import { CARD_PAGE_PARAMETERS, openCardPage } from '../actions/cards.ts'
 import { actionErrorHandler } from '../actions/errors.ts'
@@ -19,7 +19,7 @@ import { PAYMENT_ENDPOINTS } from '../permissions/endpoints.ts'
 /** Authorises a caller to open hosted pages, or throws. `sent`: what may be signed. */
 export type AdmitCardPage = (
   request: FastifyRequest,
-  sent: SentParameters,
+  ordered: OrderedParameters,
   usual: RouteAccess,
 ) => Promise<Caller>
 
@@ -48,10 +48,10 @@ export function addGetRequest(
       url: PAYMENT_ENDPOINTS.request.path,
       config: { access: 'asked' },
       async handler(request, reply) {
-        const { values, sent } = await readParameters(request, reply)
+        const { values, ordered } = await readParameters(request, reply)
         const data = dataOf(values.get('data'))
         const isSigned = data !== null && signatureParameter(data) !== null
-        const signed = isSigned ? data : sent
+        const signed = isSigned ? data : ordered
         const actor = actorOf(await admit(request, signed, PAYMENT_ENDPOINTS.request.access))
         reply.header('cache-control', 'no-store')
         const { catalog, clock } = payments.tokens

@@ -179,8 +179,8 @@ function addNotifications(routes: FastifyInstance, { gateways, charges }: Paymen
     const { clock } = charges
     try {
       const realMs = realTimeOf(clock).nowMs()
-      const told = await gateway.readNotification(request.headers, body, realMs)
-      if (told !== null) await makeDue(charges, told.key, clock.nowMs())
+      const notification = await gateway.readNotification(request.headers, body, realMs)
+      if (notification !== null) await makeDue(charges, notification.key, clock.nowMs())
     } catch (error) {
       if (!(error instanceof ForgedReturnError)) throw error
       throw new RequestError(403, 'the signature of the notification does not match')

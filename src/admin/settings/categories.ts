@@ -232,8 +232,8 @@ function billrunCategory({ rating }: Pick<Config, 'rating'>): Category {
     },
     merge(value) {
       if (!isObject(value) || !('charging_day' in value)) return value
-      const { charging_day: given, ...rest } = value
-      if (given === day.charging_day) return rest
+      const { charging_day: chargingDay, ...rest } = value
+      if (chargingDay === day.charging_day) return rest
       const instead = 'set rating.cycleDay in the configuration of all processes instead'
       const reason = `cannot be changed while the node runs: ${instead}`
       throw new FieldError('billrun.charging_day', reason)

@@ -81,13 +81,13 @@ export async function writeChange(
   )
   current?.forget(name)
   const after = view(written.value)
-  const told = edited?.response ?? { path: [] }
+  const answer = edited?.response ?? { path: [] }
   if (isTrial) {
     // A new secret would be of no use.
-    const details = 'once' in told ? null : (valueAt(after, told.path)?.value ?? null)
+    const details = 'once' in answer ? null : (valueAt(after, answer.path)?.value ?? null)
     return { details, rev: presentRev, valid: true }
   }
-  const details = 'once' in told ? told.once : (valueAt(after, told.path)?.value ?? null)
+  const details = 'once' in answer ? answer.once : (valueAt(after, answer.path)?.value ?? null)
   return { details, rev: written.rev }
 }
 

@@ -30,9 +30,9 @@ export function editOf(
 
 function setEdit(category: Category, steps: readonly string[], data: unknown): Edit {
   return (stored) => {
-    const shown = viewOf(category, stored)
-    const path = steps.length === 0 ? memberPath(category, shown, data) : steps
-    const value = withValueAt(shown, path, data, category.name)
+    const view = viewOf(category, stored)
+    const path = steps.length === 0 ? memberPath(category, view, data) : steps
+    const value = withValueAt(view, path, data, category.name)
     return { value: mergedValue(category, value, stored), response: { path } }
   }
 }
@@ -48,12 +48,12 @@ function memberPath(category: Category, list: unknown, data: unknown): readonly 
 
 function unsetEdit(category: Category, steps: readonly string[]): Edit {
   return (stored) => {
-    const shown = viewOf(category, stored)
-    if (valueAt(shown, steps) === null) {
+    const view = viewOf(category, stored)
+    if (valueAt(view, steps) === null) {
       throw new TargetError(`nothing is stored at ${[category.name, ...steps].join('.')}`)
     }
     const empty = Array.isArray(stored) ? [] : {}
-    const value = steps.length === 0 ? empty : withoutValueAt(shown, steps)
+    const value = steps.length === 0 ? empty : withoutValueAt(view, steps)
     return { value: mergedValue(category, value, stored), response: { path: [] } }
   }
 }

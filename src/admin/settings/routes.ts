@@ -3,7 +3,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { WriteTrial } from '../../entities/trial.ts'
 import { ADMIN, actorOf, type Caller } from '../../identity/caller.ts'
 import { EntityRuleError, RequestError } from '../../requests/errors.ts'
-import type { SentParameters } from '../../requests/raw-parameters.ts'
+import type { OrderedParameters } from '../../requests/raw-parameters.ts'
 import type { Logger } from '../../runtime/log.ts'
 import { errorHandler } from '../http/answer.ts'
 import { readParameters, registerBodies } from '../http/body.ts'
@@ -20,7 +20,7 @@ import {
 /** Returns the caller if it has one of the roles; rejects otherwise. */
 export type Admit = (
   request: FastifyRequest,
-  sent: SentParameters,
+  ordered: OrderedParameters,
   needed: readonly string[],
 ) => Promise<Caller>
 
@@ -64,12 +64,12 @@ async function answer(
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<object> {
-  const { values, sent } = await readParameters(request, reply)
+  const { values, ordered } = await readParameters(request, reply)
   const settingsRequest = settingsRequestOf(values, isJson(request))
   if (request.method !== 'POST' && isWrite(settingsRequest.action)) reply.header('allow', 'POST')
   refuseByGet(request.method, settingsRequest)
   // Authorisation precedes anything that discloses which settings exist.
-  const caller = await admit(request, sent, neededFor(settingsRequest, categories))
+  const caller = await admit(request, ordered, neededFor(settingsRequest, categories))
   const { action, address } = settingsRequest
   const { category, path } = address
   reply.header('cache-control', 'no-store')

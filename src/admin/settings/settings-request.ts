@@ -29,8 +29,8 @@ export function isWrite(action: SettingsAction): boolean {
  * `isJson`: the parameters come from a JSON body, where `data` is already a value; in a form it is
  * JSON text. Throws `EntityRuleError`.
  */
-export function settingsRequestOf(sent: RawParameters, isJson: boolean): SettingsRequest {
-  const action = textOf(sent, 'action') || 'get'
+export function settingsRequestOf(raw: RawParameters, isJson: boolean): SettingsRequest {
+  const action = textOf(raw, 'action') || 'get'
   const actions = [...READS, ...WRITES]
   const known = actions.find((each) => each === action)
   if (known === undefined) {
@@ -39,31 +39,31 @@ export function settingsRequestOf(sent: RawParameters, isJson: boolean): Setting
     )
   }
   const address = {
-    category: textOf(sent, 'category'),
-    path: textOf(sent, 'path'),
-    rev: revOf(sent.get('rev')),
+    category: textOf(raw, 'category'),
+    path: textOf(raw, 'path'),
+    rev: revOf(raw.get('rev')),
   }
-  const data = dataOf(sent.get('data'), isJson)
-  return { action: known, address, data, isTrial: isTrialIn(sent) }
+  const data = dataOf(raw.get('data'), isJson)
+  return { action: known, address, data, isTrial: isTrialIn(raw) }
 }
 
 /** Empty if it was not sent. */
-function textOf(sent: RawParameters, name: string): string {
-  const value = sent.get(name) ?? ''
+function textOf(raw: RawParameters, name: string): string {
+  const value = raw.get(name) ?? ''
   if (typeof value === 'string') return value
   throw new EntityRuleError(`${name} must be a text`)
 }
 
-function revOf(sent: unknown): number | null {
-  if (sent === undefined || sent === null || sent === '') return null
-  const rev = typeof sent === 'string' && /^\d{1,16}$/.test(sent) ? Number(sent) : sent
+function revOf(value: unknown): number | null {
+  if (value === undefined || value === null || value === '') return null
+  const rev = typeof value === 'string' && /^\d{1,16}$/.test(value) ? Number(value) : value
   if (typeof rev === 'number' && Number.isSafeInteger(rev) && rev >= 0) return rev
   throw new EntityRuleError('rev must be an integer from 0 to 2^53')
 }
 
-function dataOf(sent: unknown, isJson: boolean): unknown {
-  if (isJson || typeof sent !== 'string') return sent
-  return sent === '' ? undefined : parseJson(sent, 'data')
+function dataOf(value: unknown, isJson: boolean): unknown {
+  if (isJson || typeof value !== 'string') return value
+  return value === '' ? undefined : parseJson(value, 'data')
 }
 
 /** Throws `RequestError` if a write is sent by GET or HEAD. */

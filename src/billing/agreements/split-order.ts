@@ -45,14 +45,14 @@ export interface SplitOrder {
 
 /** Throws `BillingError`. */
 export function splitOrder(
-  given: SplitParameters,
+  parameters: SplitParameters,
   rules: PaymentRules,
   nowMs: number,
   times: CycleTimes,
 ): SplitOrder {
-  const { installments } = given
+  const { installments } = parameters
   const rows = installments?.map((row) => rowOf(row, rules)) ?? null
-  const amount = amountFrom(given.amount)
+  const amount = amountFrom(parameters.amount)
   if (rows?.some((row) => row.amount !== null)) {
     const sum = sumOf(rows.map((row) => row.amount ?? ZERO))
     if (amount === null || !sum.equals(amount)) {
@@ -62,21 +62,21 @@ export function splitOrder(
   if (rows?.some(({ dueDate }) => dueDate === null)) {
     throw new BillingError('Due date field is mandatory for all installments')
   }
-  if (isNothing(given.aid) || isNothing(given.amount)) {
+  if (isNothing(parameters.aid) || isNothing(parameters.amount)) {
     throw new BillingError('In action split_bill must transfer amount and aid parameters')
   }
-  refuseContradictions(given)
-  const aid = integerFrom(given.aid)
+  refuseContradictions(parameters)
+  const aid = integerFrom(parameters.aid)
   if (aid === null || amount === null || rounded(amount, rules.digits).lessThanOrEqualTo(0)) {
-    throw wrongInput(given.aid, given.amount)
+    throw wrongInput(parameters.aid, parameters.amount)
   }
   const total = rounded(amount, rules.digits)
-  const firstDueDate = dateIn({ ...given }, 'first_due_date', rules)
+  const firstDueDate = dateIn({ ...parameters }, 'first_due_date', rules)
   const planned =
     rows === null
-      ? byNumber(total, given, firstDueDate, nowMs, times)
-      : byRows(total, rows as readonly CheckedRow[], given.aid)
-  const common = fieldsOf(given, rules)
+      ? byNumber(total, parameters, firstDueDate, nowMs, times)
+      : byRows(total, rows as readonly CheckedRow[], parameters.aid)
+  const common = fieldsOf(parameters, rules)
   return {
     aid,
     amount: total,
@@ -84,20 +84,20 @@ export function splitOrder(
       .map((each) => ({ ...each, fields: { ...common, ...each.fields } }))
       .sort((a, b) => a.dueDate.getTime() - b.dueDate.getTime()),
     firstDueDate,
-    firstChargeDate: dateIn({ ...given }, 'first_charge_date', rules),
+    firstChargeDate: dateIn({ ...parameters }, 'first_charge_date', rules),
   }
 }
 
-function refuseContradictions(given: SplitParameters): void {
-  const hasNumber = !isNothing(given.installments_num)
-  const hasDate = !isNothing(given.first_due_date)
-  if (given.installments !== undefined && (hasNumber || hasDate)) {
+function refuseContradictions(parameters: SplitParameters): void {
+  const hasNumber = !isNothing(parameters.installments_num)
+  const hasDate = !isNothing(parameters.first_due_date)
+  if (parameters.installments !== undefined && (hasNumber || hasDate)) {
     throw new BillingError('Passed parameters in contradiction')
   }
   if (hasDate && !hasNumber) {
     throw new BillingError("Can't pass first_due_date withouh passing installments_num")
   }
-  if (given.installments === undefined && !hasNumber) {
+  if (parameters.installments === undefined && !hasNumber) {
     throw new BillingError('In action split_bill must transfer installments or installments_num')
   }
 }
@@ -113,21 +113,21 @@ function rowOf(row: unknown, rules: PaymentRules): Row {
   if (typeof row !== 'object' || row === null || Array.isArray(row)) {
     throw new BillingError('Due date field is mandatory for all installments')
   }
-  const given = row as Fields
-  const amount = isNothing(given['amount']) ? null : amountFrom(given['amount'])
-  if (!isNothing(given['amount']) && amount === null) {
+  const values = row as Fields
+  const amount = isNothing(values['amount']) ? null : amountFrom(values['amount'])
+  if (!isNothing(values['amount']) && amount === null) {
     throw new BillingError('Sum of amounts in installments array must be equal to total amount')
   }
   return {
     amount: amount === null ? null : rounded(amount, rules.digits),
-    dueDate: dateIn(given, 'due_date', rules),
-    fields: fieldsOf(given, rules),
+    dueDate: dateIn(values, 'due_date', rules),
+    fields: fieldsOf(values, rules),
   }
 }
 
-function fieldsOf(given: Fields | SplitParameters, rules: PaymentRules): Fields {
-  const note = textIn({ ...given }, 'note')
-  const uf = userFieldsOf((given as Fields)['uf'], rules.userFields)
+function fieldsOf(values: Fields | SplitParameters, rules: PaymentRules): Fields {
+  const note = textIn({ ...values }, 'note')
+  const uf = userFieldsOf((values as Fields)['uf'], rules.userFields)
   return {
     ...(note === null ? {} : { note }),
     ...(Object.keys(uf).length > 0 ? { uf } : {}),
@@ -139,8 +139,8 @@ function byRows(total: Exact, rows: readonly CheckedRow[], aid: unknown): Planne
   const sorted = [...rows].sort((a, b) => a.dueDate.getTime() - b.dueDate.getTime())
   const equal = shares(total, rows.length)
   const haveAmounts = rows.some(({ amount }) => amount !== null)
-  return sorted.map(({ amount: given, dueDate, fields }, index) => {
-    const amount = haveAmounts ? given : (equal[index] ?? null)
+  return sorted.map(({ amount: amountValue, dueDate, fields }, index) => {
+    const amount = haveAmounts ? amountValue : (equal[index] ?? null)
     if (amount === null || amount.lessThanOrEqualTo(0)) throw wrongInput(aid, amount ?? 0)
     return { amount, dueDate, fields }
   })

@@ -112,8 +112,8 @@ export async function finishTokenization(
   const { state: kind, code } = ended
   if (kind === 'open') return { kind }
   const card = outcome.stage === 'completed' ? outcome.card : null
-  const shown = { fourDigits: card?.fourDigits ?? '', expiresMs: card?.expiresMs ?? null }
-  return { kind, code, tokenization: ended, ...shown }
+  const cardView = { fourDigits: card?.fourDigits ?? '', expiresMs: card?.expiresMs ?? null }
+  return { kind, code, tokenization: ended, ...cardView }
 }
 
 /**

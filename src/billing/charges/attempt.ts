@@ -50,10 +50,10 @@ export async function sendCharge(
   deps: ChargeDeps,
   created: GatewayChargeDocument,
 ): Promise<GatewayChargeDocument | null> {
-  const sent = await applyOrNull(deps, created, { type: 'send' })
-  if (sent === null) return null
-  const event = await request(deps, sent)
-  return applyToLatest(deps, sent, event)
+  const submitted = await applyOrNull(deps, created, { type: 'send' })
+  if (submitted === null) return null
+  const event = await request(deps, submitted)
+  return applyToLatest(deps, submitted, event)
 }
 
 /** Asks for the outcome. Returns the charge after the answer; null if it was changed meanwhile. */
@@ -101,8 +101,8 @@ async function query(deps: ChargeDeps, charge: GatewayChargeDocument): Promise<C
     const nowMs = deps.clock.nowMs()
     const sentMs = sent?.getTime() ?? nowMs
     const refundOf = refunds?.reference
-    const asked = { key, reference, card, sentMs, nowMs, ...(refundOf && { refundOf }) }
-    const outcome = await gateway.query(asked)
+    const chargeQuery = { key, reference, card, sentMs, nowMs, ...(refundOf && { refundOf }) }
+    const outcome = await gateway.query(chargeQuery)
     return outcome === 'absent' ? { type: 'absent' } : { type: 'answer', outcome }
   } catch (error) {
     report(deps, error, key, 'the outcome of a charge cannot be asked for')
@@ -137,10 +137,10 @@ const ATTEMPTS_MAX = 5
 /** An answer must not be lost because another process has taken the charge for unanswered. */
 async function applyToLatest(
   deps: ChargeDeps,
-  sent: GatewayChargeDocument,
+  submitted: GatewayChargeDocument,
   event: ChargeEvent,
 ): Promise<GatewayChargeDocument | null> {
-  let charge: GatewayChargeDocument | null = sent
+  let charge: GatewayChargeDocument | null = submitted
   for (let attempt = 0; charge !== null && attempt < ATTEMPTS_MAX; attempt += 1) {
     try {
       const done = await applyOrNull(deps, charge, event)
@@ -150,7 +150,7 @@ async function applyToLatest(
       if (error instanceof ChargeTransitionError) return charge
       throw error
     }
-    charge = await readCharge(deps.catalog, sent._id)
+    charge = await readCharge(deps.catalog, submitted._id)
   }
   return charge
 }

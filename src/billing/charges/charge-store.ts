@@ -164,7 +164,7 @@ export function factsOf(charge: GatewayChargeDocument): ChargeFacts {
     code,
     isFinal,
     attempt,
-    asked,
+    queries: asked,
     sentMs: charge.sent?.getTime() ?? null,
     firstRejectedMs: charge.firstRejected?.getTime() ?? null,
     dueMs: charge.due?.getTime() ?? null,
@@ -173,7 +173,7 @@ export function factsOf(charge: GatewayChargeDocument): ChargeFacts {
 }
 
 function fieldsOf(facts: ChargeFacts) {
-  const { state, reference, status, code, isFinal, attempt, asked } = facts
+  const { state, reference, status, code, isFinal, attempt, queries: asked } = facts
   return {
     state,
     reference,

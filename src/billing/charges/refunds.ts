@@ -21,8 +21,8 @@ export async function refundPlan(deps: ChargeDeps, accountRun: AccountRun): Prom
   const credits = await creditsToRefund(deps, accountRun)
   const sum = sumOf(credits.map(({ left }) => left))
   if (amount?.greaterThan(sum) === true) {
-    const asked = deps.money(amount)
-    throw new BillingError(`amount ${asked} is bigger than the credit of account ${aid}`)
+    const requested = deps.money(amount)
+    throw new BillingError(`amount ${requested} is bigger than the credit of account ${aid}`)
   }
   if (credits.length === 0) return { charges: [], skipped: 'no bills' }
   const found = await refundableCharges(deps.catalog, aid)

@@ -130,12 +130,12 @@ type NewChargeTerms = Pick<
 
 function newCharge(
   { sealer }: ChargeDeps,
-  { aid, run, actor, reason, amount, uf, card: given }: NewChargeTerms,
+  { aid, run, actor, reason, amount, uf, card: chosen }: NewChargeTerms,
   card: ActiveCard,
   group: ChargeGroup,
 ): NewCharge {
   const { gateway } = card
-  const isOnce = amount !== undefined || given !== undefined
+  const isOnce = amount !== undefined || chosen !== undefined
   const terms = { amount, uf, isOnce, gateway, card: sealedCard(card, sealer) }
   return { ...group, aid, run, actor, reason, ...terms }
 }

@@ -13,7 +13,7 @@ export interface ChargeFacts {
   /** From 1. */
   readonly attempt: number
   readonly firstRejectedMs: number | null
-  readonly asked: number
+  readonly queries: number
   /** When something has to be done; null for nothing. */
   readonly dueMs: number | null
   /** Since when an operator has to decide; null if nobody has to. */
@@ -77,7 +77,7 @@ export function createdCharge(
     isFinal: false,
     attempt,
     firstRejectedMs,
-    asked: 0,
+    queries: 0,
     dueMs: nowMs + SEND_WITHIN_MS,
     taskMs: null,
   }
@@ -97,16 +97,16 @@ export function transition(
       return { ...charge, state: 'sent', sentMs: nowMs, dueMs: nowMs + MINUTE_MS }
     case 'answer':
       if (!isOpen(state)) break
-      return answered(asked(charge), event.outcome, nowMs, rules)
+      return answered(withQuery(charge), event.outcome, nowMs, rules)
     case 'unanswered':
       if (state !== 'sent') break
       return { ...charge, state: 'unknown', dueMs: firstAskMs(charge, nowMs) }
     case 'not asked':
       if (state !== 'unknown' && state !== 'pending') break
-      return stillOpen(asked(charge), nowMs)
+      return stillOpen(withQuery(charge), nowMs)
     case 'absent':
       if (state !== 'unknown' && state !== 'pending') break
-      return absent(asked(charge), nowMs, rules)
+      return absent(withQuery(charge), nowMs, rules)
     case 'decide':
       if (state !== 'unknown' && state !== 'pending') break
       return decided(charge, event.stage)
@@ -127,8 +127,8 @@ export function isReserved(state: ChargeState): boolean {
   return state === 'created' || isOpen(state)
 }
 
-function asked(charge: ChargeFacts): ChargeFacts {
-  return charge.state === 'sent' ? charge : { ...charge, asked: charge.asked + 1 }
+function withQuery(charge: ChargeFacts): ChargeFacts {
+  return charge.state === 'sent' ? charge : { ...charge, queries: charge.queries + 1 }
 }
 
 function answered(

@@ -118,13 +118,13 @@ function creditLine(
   const { rate, usaget, active, calendar, nowMs } = terms
   const billrun = key ?? lineKey(atMs, active, calendar)
   if (!isInvoiceKey(billrun)) throw new CreditRefusal(`${billrun} is not a billing cycle`)
-  const given = aprice === null ? kind : aprice.isNegative() ? 'refund' : 'charge'
+  const chosen = aprice === null ? kind : aprice.isNegative() ? 'refund' : 'charge'
   return {
     stamp: terms.newStamp(),
     v: 1,
     type: 'credit',
     source: 'credit',
-    usaget: given,
+    usaget: chosen,
     aid,
     sid,
     ...(sid === 0 && { account_level: true as const }),

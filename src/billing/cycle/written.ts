@@ -191,8 +191,8 @@ function adjustmentOf(
 
 function taxationOf(line: Fields): Pick<PriorLine, 'taxes' | 'rounding'> {
   const { tax_data: data, rounding_rules: rules, before_rounding: unrounded } = line
-  const given = isObject(data) ? data['taxes'] : undefined
-  const taxes = Array.isArray(given) ? rulesOfTaxes(given as LineTax[]) : null
+  const list = isObject(data) ? data['taxes'] : undefined
+  const taxes = Array.isArray(list) ? rulesOfTaxes(list as LineTax[]) : null
   // Lines of other systems, and older ones, have no rules.
   const isKnown = !isUnset(rules) || (line['imported'] !== true && isUnset(unrounded))
   return { taxes, ...(isKnown && { rounding: roundingAt(rules, 'rounding_rules') }) }

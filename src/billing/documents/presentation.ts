@@ -231,8 +231,8 @@ function rateText({ taxes }: TaxGroup, formats: Formats, label: Label): string {
 
 function taxesOf(view: InvoiceView, formats: Formats, label: Label): readonly TaxText[] {
   const { hideZero } = view.source.settings
-  const shown = view.groups.filter(({ base }) => !(hideZero && base.isZero()))
-  return shown.flatMap(({ taxes, base }) => {
+  const visible = view.groups.filter(({ base }) => !(hideZero && base.isZero()))
+  return visible.flatMap(({ taxes, base }) => {
     const bases = formats.money(base)
     if (taxes.length === 0) {
       const none = formats.money(base.minus(base))

@@ -90,11 +90,11 @@ export function viewOf(source: InvoiceSource, digits?: number): InvoiceView {
     const exact = members.map(({ line }) => (sign === 1 ? line.amount : line.amount.times(sign)))
     const amounts = spreadRounding(exact, unit)
     const base = sumOf(amounts)
-    const shown = taxes.map(({ description, rate }) => {
+    const rows = taxes.map(({ description, rate }) => {
       return { description, rate, amount: roundedTo(base.times(rate), unit) }
     })
-    const tax = sumOf(shown.map(({ amount }) => amount))
-    const group: TaxGroup = { id, vat, taxes: shown, base, tax }
+    const tax = sumOf(rows.map(({ amount }) => amount))
+    const group: TaxGroup = { id, vat, taxes: rows, base, tax }
     for (const [index, { line, at }] of members.entries()) {
       const pair = { amount: amounts[index] ?? new Exact(0), exact: exact[index] ?? new Exact(0) }
       lines[at] = { source: line, group, ...pair }

@@ -45,18 +45,20 @@ export function allotted(
   currencyCode: number,
 ): Adjustment[] {
   let open = new Exact(total)
-  const adjusted = requested.map(({ invoiceId, amount: given }) => {
+  const adjusted = requested.map(({ invoiceId, amount: amountValue }) => {
     const most = leftOfInvoices.get(invoiceId)
     if (most === undefined) throw new BillingError(`adjusts: there is no invoice ${invoiceId}`)
-    const amount = new Exact(given ?? open)
+    const amount = new Exact(amountValue ?? open)
     if (amount.lessThanOrEqualTo(0)) {
       throw new BillingError(`adjusts: the amount for invoice ${invoiceId} must be above 0`)
     }
     if (amount.minus(most).greaterThan(tolerance) || most.isZero()) {
       const digits = currencyDigits(currencyCode)
       const text = (each: Exact) => moneyFormat(currencyCode)(moneyText(each, digits))
-      const [left, asked] = [most, amount].map(text)
-      throw new BillingError(`adjusts: invoice ${invoiceId} has ${left} left, less than ${asked}`)
+      const [left, requestedText] = [most, amount].map(text)
+      throw new BillingError(
+        `adjusts: invoice ${invoiceId} has ${left} left, less than ${requestedText}`,
+      )
     }
     open = open.minus(amount)
     return { invoiceId, amount: amount.greaterThan(most) ? most : amount }

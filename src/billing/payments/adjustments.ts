@@ -40,16 +40,16 @@ export async function adjustPayments(
   rules: PaymentRules,
 ): Promise<Adjusted> {
   if (adjustments.length === 0) throw new BillingError('No adjustments found')
-  const given = adjustments.map(adjustmentOf)
-  refuseDuplicates(given)
+  const parsed = adjustments.map(adjustmentOf)
+  refuseDuplicates(parsed)
   const { byAccount, unknown } = await findPayments(
     writer,
-    given.map(({ id }) => id),
+    parsed.map(({ id }) => id),
   )
   if (unknown.length > 0) throw new BillingError('Unknown id')
   const unsaved: string[] = []
   for (const books of byAccount) {
-    for (const { id, fields } of given) {
+    for (const { id, fields } of parsed) {
       const bill = books.bill({ type: 'rec', id })
       if (bill === undefined) continue
       const isChanged = await adjust(writer, books, bill, fields, rules)
@@ -65,9 +65,9 @@ interface Adjustment {
   readonly fields: Fields
 }
 
-function adjustmentOf(given: unknown): Adjustment {
-  const isObject = typeof given === 'object' && given !== null && !Array.isArray(given)
-  const fields = (isObject ? given : {}) as Fields
+function adjustmentOf(value: unknown): Adjustment {
+  const isObject = typeof value === 'object' && value !== null && !Array.isArray(value)
+  const fields = (isObject ? value : {}) as Fields
   const id = idOf(fields)
   if (isNothing(fields['action']) && isNothing(fields['method'])) throw nothingToCorrect(id)
   return { id, fields }
@@ -83,9 +83,9 @@ function idOf({ id }: Fields): string {
   return String(id)
 }
 
-function refuseDuplicates(given: readonly { readonly id: string }[]): void {
+function refuseDuplicates(parsed: readonly { readonly id: string }[]): void {
   const seen = new Set<string>()
-  for (const { id } of given) {
+  for (const { id } of parsed) {
     if (seen.has(id)) throw new BillingError(`Duplicate id ${textOf(id)}`)
     seen.add(id)
   }
@@ -187,16 +187,16 @@ export async function rejectPayments(
   rules: PaymentRules,
 ): Promise<Rejected> {
   if (rejections.length === 0) throw new BillingError('No rejections found')
-  const given = rejections.map(rejectedOf)
-  refuseDuplicates(given)
+  const parsed = rejections.map(rejectedOf)
+  refuseDuplicates(parsed)
   const { byAccount, unknown } = await findPayments(
     writer,
-    given.map(({ id }) => id),
+    parsed.map(({ id }) => id),
   )
   const [first] = unknown
   if (first !== undefined) throw new BillingError(`Unknown id ${textOf(first)}`)
   for (const books of byAccount) {
-    for (const { id, fields } of given) {
+    for (const { id, fields } of parsed) {
       const bill = books.bill({ type: 'rec', id })
       if (bill === undefined) continue
       if (bill.fields.rejected === true) throw new BillingError(`Payment ${id} already rejected`)
@@ -206,12 +206,12 @@ export async function rejectPayments(
     }
     saveBooks(writer, books, 'reject')
   }
-  return { received: given.length, saved: given.length }
+  return { received: parsed.length, saved: parsed.length }
 }
 
-function rejectedOf(given: unknown): Adjustment {
-  const isObject = typeof given === 'object' && given !== null && !Array.isArray(given)
-  const fields = (isObject ? given : {}) as Fields
+function rejectedOf(value: unknown): Adjustment {
+  const isObject = typeof value === 'object' && value !== null && !Array.isArray(value)
+  const fields = (isObject ? value : {}) as Fields
   const id = idOf(fields)
   const { rejection } = fields
   if (typeof rejection !== 'object' || rejection === null || Object.keys(rejection).length === 0) {

@@ -26,12 +26,12 @@ const LABELS = { inv: 'Invoice', rec: 'Payment' } as const
  * "amount": 50}`; `digits`: decimals of the currency.
  * Throws `BillingError`.
  */
-export function linkWishes(given: unknown, digits: number): LinkWish[] {
-  if (given === undefined || given === null || given === '') return []
-  if (typeof given !== 'object') throw new BillingError('pays and paid_by must be objects or lists')
-  const wishes = Array.isArray(given)
-    ? given.map((member: unknown) => wishOf(member, digits))
-    : Object.entries(given).flatMap(([type, byId]) => wishesOf(type, byId, digits))
+export function linkWishes(value: unknown, digits: number): LinkWish[] {
+  if (value === undefined || value === null || value === '') return []
+  if (typeof value !== 'object') throw new BillingError('pays and paid_by must be objects or lists')
+  const wishes = Array.isArray(value)
+    ? value.map((member: unknown) => wishOf(member, digits))
+    : Object.entries(value).flatMap(([type, byId]) => wishesOf(type, byId, digits))
   if (wishes.length > LINKS_MAX) throw new BillingError(`pays and paid_by: at most ${LINKS_MAX}`)
   return merged(wishes)
 }
@@ -61,8 +61,8 @@ function refFrom(type: string, id: unknown): BillRef {
   return { type, id: /^\d{1,15}$/.test(text) ? Number(text) : -1 }
 }
 
-function linkAmount(sent: unknown, digits: number): Exact | null {
-  const amount = amountFrom(sent)
+function linkAmount(value: unknown, digits: number): Exact | null {
+  const amount = amountFrom(value)
   return amount?.greaterThan(0) ? rounded(amount, digits) : null
 }
 

@@ -69,16 +69,16 @@ const REQUIREMENTS: Partial<Record<PaymentMethod, Requirement>> = {
 }
 
 /** Fields must be present; they may be empty. Throws `BillingError`. */
-export function requireFields(method: PaymentMethod, given: Fields): void {
+export function requireFields(method: PaymentMethod, fields: Fields): void {
   const requirement = REQUIREMENTS[method]
   if (requirement === undefined) return
   const { label, needsDirection, always, toCustomer } = requirement
-  const { dir } = given
+  const { dir } = fields
   if (needsDirection && (dir === undefined || dir === null || dir === '')) {
     throw new BillingError('dir not supplied.')
   }
   const names = dir === 'tc' ? [...always, ...toCustomer] : always
-  if (names.some((name) => given[name] === undefined || given[name] === null)) {
+  if (names.some((name) => fields[name] === undefined || fields[name] === null)) {
     throw new BillingError(`${label}: Insufficient options supplied.`)
   }
 }

@@ -74,8 +74,8 @@ export async function cancelPayments(
   cancellations: readonly unknown[],
   { ignoreErrors, userFields, digits }: CancelOptions,
 ): Promise<Cancelled> {
-  const given = cancellations.map(cancellationOf)
-  const named = given.filter(({ txid }) => txid !== '')
+  const parsed = cancellations.map(cancellationOf)
+  const named = parsed.filter(({ txid }) => txid !== '')
   const txids = named.map(({ txid }) => txid)
   const { byAccount, unknown } = await findPayments(writer, txids)
   const errors = unknown.map((txid) => `${textOf(txid)} Not Found`)
@@ -101,7 +101,7 @@ export async function cancelPayments(
       succeeded.push(txid)
     }
   }
-  const without = given.length - named.length
+  const without = parsed.length - named.length
   if (without > 0) errors.push(`${without} payments was transferred without txid`)
   if (errors.length > 0 && !ignoreErrors) return { succeeded: [], errors }
   for (const books of byAccount) saveBooks(writer, books, 'cancel_payments')
@@ -114,18 +114,18 @@ interface Cancellation {
   readonly uf: unknown
 }
 
-function cancellationOf(given: unknown): Cancellation {
-  const isObject = typeof given === 'object' && given !== null
-  const { txid, amount, uf } = (isObject ? given : {}) as Fields
+function cancellationOf(value: unknown): Cancellation {
+  const isObject = typeof value === 'object' && value !== null
+  const { txid, amount, uf } = (isObject ? value : {}) as Fields
   const isText = typeof txid === 'string' || typeof txid === 'number'
   return { txid: isText ? String(txid) : '', amount, uf }
 }
 
-function refusal(books: AccountBooks, bill: Bill, sent: unknown, digits: number): string | null {
+function refusal(books: AccountBooks, bill: Bill, value: unknown, digits: number): string | null {
   const { txid } = bill.fields
   if (!canBeTakenBack(books, bill)) return `${txid} cannot be cancelled`
-  if (isNothing(sent)) return null
-  const amount = amountFrom(sent)
+  if (isNothing(value)) return null
+  const amount = amountFrom(value)
   return amount !== null && rounded(amount, digits).equals(amountOfPayment(bill))
     ? null
     : `Cancellation amount not matching payment amount for ${txid}`

@@ -67,15 +67,15 @@ export function paymentOrder(
   rules: PaymentRules,
   forced: { readonly dir?: 'fc' | 'tc'; readonly isDeposit?: true } = {},
 ): PaymentOrder {
-  const given = fieldsOf(item)
-  const isDeposit = forced.isDeposit ?? isTrue(given['deposit'])
-  const { aid, amount } = partiesOf(given, isDeposit, rules.digits)
-  const dir = directionOf(given['dir'], forced.dir)
+  const fields = fieldsOf(item)
+  const isDeposit = forced.isDeposit ?? isTrue(fields['deposit'])
+  const { aid, amount } = partiesOf(fields, isDeposit, rules.digits)
+  const dir = directionOf(fields['dir'], forced.dir)
   if (isDeposit && dir === 'tc') {
     throw new BillingError('Deposit can only be received from customer')
   }
-  requireFields(method, forced.dir === undefined ? given : { ...given, dir })
-  const source = given['source'] ?? 'web'
+  requireFields(method, forced.dir === undefined ? fields : { ...fields, dir })
+  const source = fields['source'] ?? 'web'
   if (typeof source !== 'string' || ![...SOURCES, ...rules.sources].includes(source)) {
     throw new BillingError(
       `Undefined payment source: ${textOf(source)}, for account id: ${aid}, ` +
@@ -83,7 +83,7 @@ export function paymentOrder(
     )
   }
   const [links, others] = dir === 'fc' ? ['pays', 'paid_by'] : ['paid_by', 'pays']
-  if (!isNothing(given[others as string])) {
+  if (!isNothing(fields[others as string])) {
     throw new BillingError(`A payment with dir ${dir} has ${links}, not ${others}`)
   }
   return {
@@ -92,10 +92,10 @@ export function paymentOrder(
     amount,
     dir,
     isDeposit,
-    links: linkWishes(given[links as string], rules.digits),
-    urt: dateIn(given, 'urt', rules),
+    links: linkWishes(fields[links as string], rules.digits),
+    urt: dateIn(fields, 'urt', rules),
     ...(rules.switchLinks === true && { switchLinks: true }),
-    fields: { source, ...furtherFields(given, rules) },
+    fields: { source, ...furtherFields(fields, rules) },
   }
 }
 
@@ -105,19 +105,19 @@ function fieldsOf(item: unknown): Fields {
 }
 
 function partiesOf(
-  given: Fields,
+  fields: Fields,
   isDeposit: boolean,
   digits: number,
 ): { aid: number; amount: Exact } {
-  const { aid: sentAid, amount: sentAmount } = given
-  if (isNothing(sentAid) || isNothing(sentAmount)) {
+  const { aid: aidValue, amount: amountValue } = fields
+  if (isNothing(aidValue) || isNothing(amountValue)) {
     throw new BillingError(`${BASE}: Insufficient options supplied.`)
   }
-  const aid = integerFrom(sentAid)
-  const sent = amountFrom(sentAmount)
+  const aid = integerFrom(aidValue)
+  const sent = amountFrom(amountValue)
   const amount = sent === null ? null : rounded(sent, digits)
   const isPayable = amount?.greaterThan(0) || (isDeposit && amount?.isZero())
-  if (aid === null || amount === null || !isPayable) throw wrongInput(sentAid, sentAmount)
+  if (aid === null || amount === null || !isPayable) throw wrongInput(aidValue, amountValue)
   return { aid, amount }
 }
 
@@ -127,12 +127,12 @@ export function wrongInput(aid: unknown, amount: unknown): BillingError {
   )
 }
 
-function directionOf(given: unknown, forced: 'fc' | 'tc' | undefined): 'fc' | 'tc' {
-  if (!isNothing(given) && given !== 'fc' && given !== 'tc') {
+function directionOf(value: unknown, forced: 'fc' | 'tc' | undefined): 'fc' | 'tc' {
+  if (!isNothing(value) && value !== 'fc' && value !== 'tc') {
     throw new BillingError("direction could be either 'fc' or 'tc'")
   }
-  if (forced === undefined) return given === 'tc' ? 'tc' : 'fc'
-  if (!isNothing(given) && given !== forced) {
+  if (forced === undefined) return value === 'tc' ? 'tc' : 'fc'
+  if (!isNothing(value) && value !== forced) {
     throw new BillingError(`direction must be '${forced}' for this action`)
   }
   return forced
@@ -153,12 +153,12 @@ function furtherFields(given: Fields, rules: PaymentRules): Fields {
   return fields
 }
 
-function notBeforeOf(given: Fields, rules: PaymentRules): Date | null {
-  const { charge } = given
+function notBeforeOf(fields: Fields, rules: PaymentRules): Date | null {
+  const { charge } = fields
   const nested =
     typeof charge === 'object' && charge !== null ? (charge as Fields)['not_before'] : undefined
   const field = 'charge.not_before'
-  return dateIn({ [field]: nested ?? given[field] }, field, rules)
+  return dateIn({ [field]: nested ?? fields[field] }, field, rules)
 }
 
 /** The configured fields of `uf`, as text. */
@@ -172,16 +172,16 @@ export function userFieldsOf(uf: unknown, permitted: readonly string[]): Fields 
 }
 
 /** A date of the item; null if it has none. */
-export function dateIn(given: Fields, name: string, rules: PaymentRules): Date | null {
-  const value = given[name]
+export function dateIn(fields: Fields, name: string, rules: PaymentRules): Date | null {
+  const value = fields[name]
   if (isNothing(value)) return null
   const date = rules.dateOf(value)
   if (date === null) throw new BillingError(`Field ${name} should be of type Date`)
   return date
 }
 
-export function textIn(given: Fields, name: string): string | null {
-  const value = given[name]
+export function textIn(fields: Fields, name: string): string | null {
+  const value = fields[name]
   if (value === undefined || value === null) return null
   const isText = typeof value === 'string' || typeof value === 'number'
   const text = isText ? String(value) : ''

@@ -49,14 +49,14 @@ export function* caseSteps(
   name: string,
   options: CaseOptions = {},
 ): Generator<undefined, QuoteResult> {
-  const shownName = nameOf(caseValue, name)
+  const label = nameOf(caseValue, name)
   try {
-    return { name: shownName, ...(yield* play(caseValue, defaults, options)) }
+    return { name: label, ...(yield* play(caseValue, defaults, options)) }
   } catch (error) {
     if (error instanceof FieldError) {
-      return brokenCase(shownName, { field: error.path, why: error.reason })
+      return brokenCase(label, { field: error.path, why: error.reason })
     }
-    return brokenCase(shownName, { field: '', why: `a defect: ${(error as Error).message}` })
+    return brokenCase(label, { field: '', why: `a defect: ${(error as Error).message}` })
   }
 }
 

@@ -101,7 +101,7 @@ export function linePricing(
   const finder: LinePricing['finder'] = {
     otherCategories: (usaget) => stored.finder.otherCategories(usaget),
     readsTime: stored.finder.readsTime,
-    changeAfter: (...asked) => stored.finder.changeAfter(...asked),
+    changeAfter: (...args) => stored.finder.changeAfter(...args),
     find(category, usage, atMs) {
       const rate = stored.finder.find(category, usage, atMs)
       return rate === null ? null : (revisionAt(bare.rates.get(rate.key), atMs) ?? rate)

@@ -51,10 +51,10 @@ export async function readAssumed(
   ) as Record<Kind, Map<string, StoredRevision[]>>
   const services = namesIn(change['services'])
   for (const kind of Object.keys(KINDS) as Kind[]) {
-    for (const [index, given] of listAt(change[kind], kind).entries()) {
+    for (const [index, item] of listAt(change[kind], kind).entries()) {
       const path = `${kind}.${index}`
       try {
-        await assume(catalog, kind, given, { timeZone, services, found: assumed[kind] })
+        await assume(catalog, kind, item, { timeZone, services, found: assumed[kind] })
       } catch (error) {
         if (!(error instanceof FieldError)) throw error
         const at = error.path === '' ? path : `${path}.${error.path}`
@@ -90,18 +90,18 @@ interface Context {
 async function assume(
   catalog: Catalog,
   kind: Kind,
-  given: Fields,
+  item: Fields,
   { timeZone, services, found }: Context,
 ): Promise<void> {
   const { collection, type, key } = KINDS[kind]
-  const id = given[key]
+  const id = item[key]
   if (isUnset(id)) throw new FieldError(key, 'is missing')
   const stored = found.get(String(id)) ?? (await readStored(catalog, kind, id))
   const isAccount = kind === 'account'
   const definition = isAccount ? ENTITIES.subscribers[1] : ENTITIES[collection][0]
-  const { to: _, ...dated } = withDates(given, definition?.dates ?? [], timeZone)
+  const { to: _, ...dated } = withDates(item, definition?.dates ?? [], timeZone)
   const from = dateAt(dated['from'], 'from')
-  const to = isUnset(given['to']) ? null : dateAt(withDates(given, ['to'], timeZone)['to'], 'to')
+  const to = isUnset(item['to']) ? null : dateAt(withDates(item, ['to'], timeZone)['to'], 'to')
   if (from === null) {
     if (to === null) throw new FieldError('from', 'is missing; to end the entity, give only to')
     if (stored.length === 0) throw new FieldError(key, `is not stored: ${String(id)}`)
@@ -109,7 +109,7 @@ async function assume(
     return
   }
   const base = stored.findLast((one) => one.from.getTime() <= from) ?? stored[0]
-  const isNewPlan = base !== undefined && !isUnset(given['plan']) && given['plan'] !== base['plan']
+  const isNewPlan = base !== undefined && !isUnset(item['plan']) && item['plan'] !== base['plan']
   const end = to ?? stored.at(-1)?.to.getTime() ?? FOREVER_MS
   if (end <= from) throw new FieldError('to', 'must be after from')
   const whole = {

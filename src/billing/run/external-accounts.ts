@@ -56,16 +56,16 @@ class ExternalAccounts implements AccountSource {
     { after, source }: Parameters<AccountSource['page']>[1],
     size: number,
   ): ReturnType<AccountSource['page']> {
-    for (let asked = await this.#placeOf(run, source, after); ; ) {
-      const accounts = await this.#whole(run, asked)
+    for (let place = await this.#placeOf(run, source, after); ; ) {
+      const accounts = await this.#whole(run, place)
       const left = accounts.filter(({ aid }) => aid > after)
-      const following = this.#following(asked, accounts)
+      const following = this.#following(place, accounts)
       const customers = left.slice(0, size)
-      const next = left.length > size ? asked : following
+      const next = left.length > size ? place : following
       if (customers.length > 0 || next === null) {
         return { aids: customers.map(({ aid }) => aid), customers, next }
       }
-      asked = next
+      place = next
     }
   }
 

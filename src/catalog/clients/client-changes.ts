@@ -61,9 +61,9 @@ export async function readStoredClients(catalog: Catalog): Promise<unknown> {
  * an empty string or null removes a date. A new client without a key gets a generated one. Without
  * roles it gets none, so that omitting a field never grants a role.
  */
-export function withClient(value: unknown, given: unknown, change: ClientChange): ChangedClients {
+export function withClient(value: unknown, fields: unknown, change: ClientChange): ChangedClients {
   const list = listOf(value)
-  const input = checkClientInput(given)
+  const input = checkClientInput(fields)
   const index = list.findIndex((each) => nameOfClient(each) === input.name)
   const old = index < 0 ? null : storedClient(list[index], `${CLIENTS_CATEGORY}.${index}`)
   const secret = input.key ?? (old === null ? newKey(change) : null)

@@ -252,11 +252,11 @@ function subscribersAt(value: unknown, path: string): readonly SubscriberConditi
   if (isEmpty(value)) return []
   const all = readEach(arrayAt(value, path), (entry, index) => {
     const at = `${path}.${index}`
-    const given = isEmpty(entry) ? {} : objectAt(entry, at)
-    const fields = conditionsAt(given['fields'], `${at}.fields`)
+    const condition = isEmpty(entry) ? {} : objectAt(entry, at)
+    const fields = conditionsAt(condition['fields'], `${at}.fields`)
     return {
       fields,
-      services: servicesAt(given['service'], `${at}.service`),
+      services: servicesAt(condition['service'], `${at}.service`),
       isOnPlan: fields.some(({ field }) => PLAN_FIELDS.has(field)),
     }
   })

@@ -127,9 +127,9 @@ function ratesAt(value: unknown, path: string): IncludedGroup['rates'] {
 /** An object with the usage types as keys, or a list of them; all usage types if absent. */
 function usagetsOf(group: Fields, path: string): ReadonlySet<string> {
   const at = `${path}.usage_types`
-  const given = group['usage_types']
-  if (isEmpty(given)) return new Set()
-  const usagets = Array.isArray(given) ? textsAt(given, at) : Object.keys(objectAt(given, at))
+  const types = group['usage_types']
+  if (isEmpty(types)) return new Set()
+  const usagets = Array.isArray(types) ? textsAt(types, at) : Object.keys(objectAt(types, at))
   readEach(usagets, (usaget) => checkUsageType(usaget, `${at}.${usaget}`))
   return new Set(usagets)
 }

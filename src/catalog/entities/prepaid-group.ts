@@ -105,8 +105,8 @@ function checkInclude(entry: Fields, path: string): void {
 }
 
 function checkEntryAmount(entry: Fields, path: string): void {
-  const given = AMOUNTS.filter((amount) => !isUnset(entry[amount]))
-  const [first, second] = given
+  const present = AMOUNTS.filter((amount) => !isUnset(entry[amount]))
+  const [first, second] = present
   if (first === undefined) {
     throw new FieldError(path, `must have an amount: one of ${AMOUNTS.join(', ')}`)
   }

@@ -79,11 +79,11 @@ export function mapGatewaySecrets(value: unknown, replace: (text: string) => str
  * A card as a client sends it back after reading it: the secrets, which it was not shown, are kept
  * from the stored card if everything shown is the same.
  */
-export function withKeptSecrets(sent: unknown, stored: unknown): unknown {
-  if (!isPlainObject(sent) || !isPlainObject(stored)) return sent
-  const kept: Record<string, unknown> = { ...sent }
+export function withKeptSecrets(value: unknown, stored: unknown): unknown {
+  if (!isPlainObject(value) || !isPlainObject(stored)) return value
+  const kept: Record<string, unknown> = { ...value }
   for (const [name, before] of Object.entries(stored)) {
-    const now = sent[name]
+    const now = value[name]
     if (isPlainObject(before) && isPlainObject(now) && isSameCard(now, before)) {
       const secrets = Object.entries(before).filter(([field, text]) => {
         return !Object.hasOwn(now, field) && typeof text === 'string' && isSealed(text)
@@ -94,8 +94,8 @@ export function withKeptSecrets(sent: unknown, stored: unknown): unknown {
   return kept
 }
 
-function isSameCard(sent: Fields, stored: Fields): boolean {
-  return [...SHOWN].every((name) => textOf(sent[name]) === textOf(stored[name]))
+function isSameCard(fields: Fields, stored: Fields): boolean {
+  return [...SHOWN].every((name) => textOf(fields[name]) === textOf(stored[name]))
 }
 
 function textOf(value: unknown): string {

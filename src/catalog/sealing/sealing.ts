@@ -50,8 +50,8 @@ interface CipherKey {
  * AES-256-GCM with a random nonce: `v2:<key id>:<nonce, tag and ciphertext in base64url>`. The
  * first use of each key takes about 50 ms. A string instead of a ring is its only key.
  */
-export function createSealer(given: KeyRing | string): Sealer {
-  const ring = typeof given === 'string' ? ringOf(given) : given
+export function createSealer(keys: KeyRing | string): Sealer {
+  const ring = typeof keys === 'string' ? ringOf(keys) : keys
   return {
     seal(text) {
       const { id, bytes } = cipherKey(ring.current())

@@ -2,7 +2,7 @@
 import { hash, timingSafeEqual } from 'node:crypto'
 import type { ExpiringKeys } from '../../store/expiring.ts'
 import {
-  type SentParameters,
+  type OrderedParameters,
   signatureOf,
   signatureParameter,
   signedText,
@@ -47,19 +47,19 @@ const SECOND_MS = 1000
  * `StoreDownError` if that store is unavailable.
  */
 export async function checkSignature(
-  sent: SentParameters,
+  parameters: OrderedParameters,
   terms: SignatureConditions,
   used: Pick<ExpiringKeys, 'setOnce'>,
 ): Promise<Signer | SignatureRefusal> {
   const { windowMs } = terms
-  const name = signatureParameter(sent) ?? ''
-  const signature = sent.get(name)
+  const name = signatureParameter(parameters) ?? ''
+  const signature = parameters.get(name)
   if (typeof signature !== 'string' || !HEX_DIGITS.test(signature)) {
     return { refused: `${name} must be an HMAC-SHA512 in 128 hexadecimal digits, in lower case` }
   }
-  const refused = timeProblem(sent, terms)
+  const refused = timeProblem(parameters, terms)
   if (refused !== null) return { refused }
-  const signer = signerOf(sent, signature, terms)
+  const signer = signerOf(parameters, signature, terms)
   if (signer === null) return { refused: `${name} does not match any known key` }
   if ('refused' in signer) return signer
   // A signature is accepted from one window before its time until one window after it.
@@ -71,14 +71,14 @@ export async function checkSignature(
 const RESEND_HINT = `change ${TIME_NAME}, or add a parameter`
 
 function timeProblem(
-  sent: SentParameters,
+  parameters: OrderedParameters,
   { nowMs, windowMs }: SignatureConditions,
 ): string | null {
-  const sentTime = sent.get(TIME_NAME)
-  if (sentTime === undefined)
+  const timeValue = parameters.get(TIME_NAME)
+  if (timeValue === undefined)
     return `${TIME_NAME} is missing: the time of the request, unix seconds`
   // JSON bodies may have a number here.
-  const time = typeof sentTime === 'number' ? String(sentTime) : sentTime
+  const time = typeof timeValue === 'number' ? String(timeValue) : timeValue
   if (typeof time !== 'string' || !SECONDS.test(time)) {
     return `${TIME_NAME} must be unix seconds: digits only`
   }
@@ -88,19 +88,19 @@ function timeProblem(
 
 /** All keys are tried even after a match, so that the timing reveals nothing about them. */
 function signerOf(
-  sent: SentParameters,
+  parameters: OrderedParameters,
   signature: string,
   { signers, workBytesMax }: SignatureConditions,
 ): Signer | SignatureRefusal | null {
   if (signers.length === 0) return null
-  const text = signedText(sent)
+  const text = signedText(parameters)
   if (text.length * signers.length > workBytesMax) {
     return { refused: 'the request is too large to be signed: use a token in the header' }
   }
-  const given = Buffer.from(signature)
+  const received = Buffer.from(signature)
   let found: Signer | null = null
   for (const signer of signers) {
-    if (timingSafeEqual(given, Buffer.from(signatureOf(text, signer.key)))) found ??= signer
+    if (timingSafeEqual(received, Buffer.from(signatureOf(text, signer.key)))) found ??= signer
   }
   return found
 }

@@ -5,7 +5,7 @@ import { createHmac } from 'node:crypto'
  * Parameters by name, in the order sent: strings, maps for bracket notation, other values from JSON
  * bodies. Parameters of the body override those of the query string.
  */
-export type SentParameters = ReadonlyMap<string, unknown>
+export type OrderedParameters = ReadonlyMap<string, unknown>
 
 /**
  * Parameters that can hold the signature, in order of preference; existing clients send the first
@@ -19,8 +19,8 @@ export const TIME_NAME = '_t_'
  * The parameter that holds the signature; null if the request is not signed. If `_sig_` is sent,
  * `signature` is an ordinary, signed parameter.
  */
-export function signatureParameter(sent: SentParameters): string | null {
-  return SIGNATURE_NAMES.find((name) => sent.has(name)) ?? null
+export function signatureParameter(parameters: OrderedParameters): string | null {
+  return SIGNATURE_NAMES.find((name) => parameters.has(name)) ?? null
 }
 
 /**
@@ -29,9 +29,9 @@ export function signatureParameter(sent: SentParameters): string | null {
  * from 0 is a list, and an empty one `[]`. Numbers only come from JSON bodies: integers with all
  * digits, others with the fewest digits that identify them, from 17 places on as `1.0e+25`.
  */
-export function signedText(sent: SentParameters): string {
-  const signature = signatureParameter(sent)
-  return mapText([...sent].filter(([name]) => name !== signature))
+export function signedText(parameters: OrderedParameters): string {
+  const signature = signatureParameter(parameters)
+  return mapText([...parameters].filter(([name]) => name !== signature))
 }
 
 /** HMAC-SHA512 in lower-case hex; the key is the UTF-8 encoding of its text. */

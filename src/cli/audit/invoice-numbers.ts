@@ -56,7 +56,7 @@ function push<T>(list: T[], item: T): void {
   if (list.length < LISTED_MAX) list.push(item)
 }
 
-interface Given {
+interface UsedNumber {
   readonly number: number
   readonly isVoid: VoidInvoiceDocument | null
 }
@@ -64,7 +64,7 @@ interface Given {
 const PAGE_SIZE = 10_000
 
 /** Numbers above `after`, ascending; both kinds up to the same number. */
-async function readPage(catalog: Catalog, after: number, last: number): Promise<Given[]> {
+async function readPage(catalog: Catalog, after: number, last: number): Promise<UsedNumber[]> {
   const within = { $gt: after, $lte: last }
   const [invoices, voids] = await Promise.all([
     catalog.billrun
@@ -74,7 +74,7 @@ async function readPage(catalog: Catalog, after: number, last: number): Promise<
       .toArray(),
     catalog.voidinvoices.find({ _id: within }).sort({ _id: 1 }).limit(PAGE_SIZE).toArray(),
   ])
-  const found: Given[] = [
+  const found: UsedNumber[] = [
     ...invoices.map(({ invoice_id: number = 0 }) => ({ number, isVoid: null })),
     ...voids.map((each) => ({ number: each._id, isVoid: each })),
   ].sort((a, b) => a.number - b.number)

@@ -7,7 +7,7 @@ import type { ActionType, BalanceRuleDocument, RuleActionDocument } from './rule
 export interface RuleAction {
   type: ActionType
   /** The part of answers to the network element; null for `bar`. */
-  told: ServiceAction | null
+  serviceAction: ServiceAction | null
   /** Null for all usage types. */
   usagets: ReadonlySet<string> | null
   /** Whether the deciding value is one of a group. */
@@ -39,13 +39,16 @@ export function compileAction(
     false
   return {
     type: action.type,
-    told: toldBy(action, `${at}.action`),
+    serviceAction: serviceActionOf(action, `${at}.action`),
     usagets: action.usaget === undefined ? null : new Set(action.usaget),
     isOfGroup,
   }
 }
 
-function toldBy({ type, policy, address }: RuleActionDocument, at: string): ServiceAction | null {
+function serviceActionOf(
+  { type, policy, address }: RuleActionDocument,
+  at: string,
+): ServiceAction | null {
   const unused = { bar: { policy, address }, redirect: { policy }, throttle: { address } }[type]
   for (const [key, value] of Object.entries(unused)) {
     if (value !== undefined) {

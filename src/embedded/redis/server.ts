@@ -88,24 +88,24 @@ function endOf(child: ChildProcess): Promise<RedisExit> {
 }
 
 /** Resolves when no process listens on the socket any more; never if it is aborted before. */
-async function waitUntilClosed(socketPath: string, givenUp: AbortSignal): Promise<RedisExit> {
+async function waitUntilClosed(socketPath: string, signal: AbortSignal): Promise<RedisExit> {
   for (;;) {
-    await connectionEnd(socketPath, givenUp)
-    if (givenUp.aborted) return new Promise(() => undefined)
+    await connectionEnd(socketPath, signal)
+    if (signal.aborted) return new Promise(() => undefined)
     const reply = await sendCommand(socketPath, ['PING'], REPLY_MS).catch((error: unknown) => error)
     if (reply instanceof NobodyListensError) return { code: null, signal: null }
     await delay(POLL_MS)
   }
 }
 
-function connectionEnd(socketPath: string, givenUp: AbortSignal): Promise<void> {
+function connectionEnd(socketPath: string, signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     const socket = connect(socketPath)
     const destroy = () => socket.destroy()
-    givenUp.addEventListener('abort', destroy, { once: true })
+    signal.addEventListener('abort', destroy, { once: true })
     socket.on('error', destroy)
     socket.once('close', () => {
-      givenUp.removeEventListener('abort', destroy)
+      signal.removeEventListener('abort', destroy)
       resolve()
     })
     socket.resume()

@@ -18,18 +18,18 @@ export async function checkDuplicate(
 ): Promise<void> {
   const { name, duplicate, fixed, actions } = definition
   const { fields, by } = duplicate
-  const given = fields.filter((field) => document[field] !== undefined)
-  if (given.length === 0) return
-  const same = given.map((field) => ({ [field]: document[field] }))
+  const present = fields.filter((field) => document[field] !== undefined)
+  if (present.length === 0) return
+  const same = present.map((field) => ({ [field]: document[field] }))
   const filter = { ...fixed, ...(by === 'all' ? { $and: same } : { $or: same }), ...NOT_DELETED }
   const [found] = await findDocuments(catalog, definition, filter, 1)
   if (found === undefined) return
-  const values = given
+  const values = present
     .filter((field) => found[field] === document[field] && field !== 'type')
     .map((field) => `${field} ${String(document[field])}`)
   const advice =
     actions.reopen === undefined ? 'choose another one' : 'reopen it, or choose another one'
-  const path = given.find((field) => found[field] === document[field] && field !== 'type') ?? ''
+  const path = present.find((field) => found[field] === document[field] && field !== 'type') ?? ''
   throw fieldRule(path, `create: ${name} has ${values.join(' and ')} already: ${advice}`)
 }
 

@@ -95,8 +95,8 @@ export function exportHeaders(
 }
 
 /** Letters, digits, dots and dashes only, without a dot at the start; possibly empty. */
-export function safeName(given: string): string {
-  const safe = given.slice(0, NAME_LENGTH_MAX).replace(/[^A-Za-z0-9._-]+/g, '_')
+export function safeName(name: string): string {
+  const safe = name.slice(0, NAME_LENGTH_MAX).replace(/[^A-Za-z0-9._-]+/g, '_')
   return safe.replace(/^\.+/, '')
 }
 

@@ -38,22 +38,22 @@ export function checkCustomFields(
     if (field.generated === true) continue
     const isDeclared = Object.hasOwn(action.update, name)
     if (!isDeclared && isFixed(name, check.definition)) continue
-    const sent = fieldValue(update, name)
-    const given = givenValue(field, update, check.action)
-    if (isEmptyValue(given)) {
-      if (given !== undefined && !isDeclared) values[name] = null
+    const changed = fieldValue(update, name)
+    const provided = providedValue(field, update, check.action)
+    if (isEmptyValue(provided)) {
+      if (provided !== undefined && !isDeclared) values[name] = null
       continue
     }
     const known = check.current === undefined ? undefined : fieldValue(check.current, name)
-    const cast = castField(field, given, check, [known].flat())
+    const cast = castField(field, provided, check, [known].flat())
     // A declared field is cast by its declaration, but the configured rules apply to it as well.
     if (!isDeclared && 'reason' in cast) {
       invalid.push({ path: `update.${name}`, reason: cast.reason })
       continue
     }
-    const value = 'value' in cast ? cast.value : given
+    const value = 'value' in cast ? cast.value : provided
     if (!isAccepted(field, value, check)) continue
-    if (!isDeclared || sent === undefined) values[name] = value
+    if (!isDeclared || changed === undefined) values[name] = value
   }
   const refused = invalid.length > 0 ? new InvalidFieldsError(invalid) : null
   if (refused !== null && check.trial?.note(refused) !== true) throw refused
@@ -156,15 +156,15 @@ export function missingFields(
     if (field.mandatory !== true || field.generated === true) return false
     const isDeclared = Object.hasOwn(action.update, field.field_name)
     if (!isDeclared && isFixed(field.field_name, definition)) return false
-    return appliesToPlay(field, update) && isEmptyValue(givenValue(field, update, name))
+    return appliesToPlay(field, update) && isEmptyValue(providedValue(field, update, name))
   })
   return missing.map((field) => field.field_name)
 }
 
 /** The value sent, or the default on create. */
-function givenValue(field: FieldDefinition, update: Values, action: ActionName): unknown {
-  const sent = fieldValue(update, field.field_name)
-  return sent === undefined && action === 'create' ? field.default_value : sent
+function providedValue(field: FieldDefinition, update: Values, action: ActionName): unknown {
+  const value = fieldValue(update, field.field_name)
+  return value === undefined && action === 'create' ? field.default_value : value
 }
 
 /** A field that is restricted to some plays is mandatory only for those. */

@@ -79,15 +79,15 @@ export function migratedRow({ definition, stores }: ImportJob, { update }: Valid
     if (date === null) throw new EntityRuleError(`${field} must be ${DATES}`)
     return date
   }
-  const given = ['from', 'to', ...KEPT_DATES.filter((field) => !isUnset(update[field]))]
+  const dateNames = ['from', 'to', ...KEPT_DATES.filter((field) => !isUnset(update[field]))]
   const kept = {
-    ...Object.fromEntries(given.map((field) => [field, dateAt(field)])),
+    ...Object.fromEntries(dateNames.map((field) => [field, dateAt(field)])),
     ...(isUnset(update['former_plan']) ? {} : { former_plan: String(update['former_plan']) }),
     ...(isNumbered(definition) ? { [keyField]: numberIn(update[keyField], keyField) } : {}),
     _id: idIn(update['_id']),
   }
-  const sent = Object.entries(update).filter(([field]) => !DERIVED.has(field))
-  return { update: Object.fromEntries(sent), kept }
+  const entries = Object.entries(update).filter(([field]) => !DERIVED.has(field))
+  return { update: Object.fromEntries(entries), kept }
 }
 
 function idIn(value: unknown): ObjectId {

@@ -15,13 +15,13 @@ export function createRequest(job: ImportJob, unit: ValidUnit, aid: number | nul
     if (action === 'remove') delete update[field]
   }
   const rates = unit.prices.map(([usaget, rate]) => [usaget, { BASE: { rate } }])
-  const given = {
+  const parameters = {
     ...(effective !== undefined && { from: effective }),
     ...update,
     ...(rates.length > 0 && { rates: Object.fromEntries(rates) }),
     ...(aid !== null && { aid }),
   }
-  return requestOf(job, new Map([['update', given]]))
+  return requestOf(job, new Map([['update', parameters]]))
 }
 
 /** The request for a revision of another system, with the fields of a create. Throws `ApiError`. */
@@ -32,10 +32,10 @@ export function migrationRequest(job: ImportJob, update: Fields): WriteRequest {
 /** Throws `ApiError`. */
 export function changeRequest(job: ImportJob, unit: ValidUnit): WriteRequest {
   const { definition, settings } = job
-  const { effective_date: effective, ...given } = unit.update
-  const from = given['from'] ?? effective
+  const { effective_date: effective, ...rest } = unit.update
+  const from = rest['from'] ?? effective
   const [field, value] = updaterOf(job, unit)
-  const { [definition.keyField]: _, ...update } = given
+  const { [definition.keyField]: _, ...update } = rest
   const { set, options } = listChanges(update, settings.listActions)
   const query = { [field]: value, effective_date: effective ?? from }
   const parameters = new Map(Object.entries({ query, update: { ...set, from }, options }))

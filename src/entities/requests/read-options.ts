@@ -121,10 +121,10 @@ function projectionOf(
   if (entries.length === 0) return null
   const result: Record<string, 0 | 1> = {}
   for (const [name, value] of entries) {
-    const shown = booleanOf(value)
-    const reason = badFieldName(name) ?? (shown === null ? 'must be 1 or 0' : null)
+    const isIncluded = booleanOf(value)
+    const reason = badFieldName(name) ?? (isIncluded === null ? 'must be 1 or 0' : null)
     if (reason !== null) problems.invalid(`project.${name}`, reason)
-    else result[name] = shown === true ? 1 : 0
+    else result[name] = isIncluded === true ? 1 : 0
   }
   const kinds = new Set(Object.keys(result).flatMap((name) => (name === '_id' ? [] : result[name])))
   if (kinds.size > 1) problems.invalid('project', 'must not mix fields to show and to leave out')
@@ -160,15 +160,15 @@ function requestOptions(options: Fields = {}, problems: FieldProblems): RequestO
   const names = Array.isArray(orFields) ? orFields : [orFields]
   const bad = names.find((name) => typeof name !== 'string' || badFieldName(name) !== null)
   if (bad !== undefined) problems.invalid('options.or_fields', 'must be a list of names of fields')
-  const shown = headers === undefined || headers === '' ? true : booleanOf(headers)
-  if (shown === null) problems.invalid('options.headers', 'must be true or false')
+  const isIncluded = headers === undefined || headers === '' ? true : booleanOf(headers)
+  if (isIncluded === null) problems.invalid('options.headers', 'must be true or false')
   const forced = force === undefined || force === '' ? false : booleanOf(force)
   if (forced === null) problems.invalid('options.force', 'must be true or false')
   return {
     orFields: bad === undefined ? names : [],
     push: changesOf(options['push_fields'], 'options.push_fields', problems),
     pull: changesOf(options['pull_fields'], 'options.pull_fields', problems),
-    headers: shown ?? true,
+    headers: isIncluded ?? true,
     delimiter: delimiterOf(delimiter, problems),
     force: forced ?? false,
   }

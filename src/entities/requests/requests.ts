@@ -140,9 +140,9 @@ function isForce({ field_name: name }: FieldDefinition): boolean {
   return name === 'force'
 }
 
-function forceFlag(given: unknown): boolean {
-  if (isUnset(given) || given === '') return false
-  const read = booleanOf(given)
+function forceFlag(value: unknown): boolean {
+  if (isUnset(value) || value === '') return false
+  const read = booleanOf(value)
   if (read === null) throw new EntityRuleError('force must be true or false', DISPLAY.request)
   return read
 }

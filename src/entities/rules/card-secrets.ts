@@ -15,9 +15,9 @@ export function sealCards(draft: Draft, sealer: Pick<Sealer, 'seal'>): void {
   const known = new Set(before.flatMap((revision) => sealedTextsIn(revision[FIELD])))
   const newest = before.at(-1)?.[FIELD]
   for (const { document, stored } of draft.changed()) {
-    const sent = document[FIELD]
-    if (isEmpty(sent)) continue
-    const kept = withKeptSecrets(sent, stored?.[FIELD] ?? newest)
+    const value = document[FIELD]
+    if (isEmpty(value)) continue
+    const kept = withKeptSecrets(value, stored?.[FIELD] ?? newest)
     draft.change(document, { [FIELD]: sealGatewayFields(kept, known, sealer) })
   }
 }

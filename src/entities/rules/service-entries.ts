@@ -82,9 +82,9 @@ async function entriesOf(value: unknown, path: string, work: Work): Promise<Fiel
 async function entryOf(value: unknown, path: string, work: Work): Promise<Fields> {
   const { context, stored } = work
   const entry = typeof value === 'string' ? { name: value } : asRule(() => objectAt(value, path))
-  const { name: given, service_id: givenId, quantity: count, ...rest } = entry as Fields
-  const name = asRule(() => textAt(given, `${path}.name`))
-  const id = isUnset(givenId) ? null : asRule(() => wholeAt(givenId, `${path}.service_id`, 1))
+  const { name: entryName, service_id: serviceId, quantity: count, ...rest } = entry as Fields
+  const name = asRule(() => textAt(entryName, `${path}.name`))
+  const id = isUnset(serviceId) ? null : asRule(() => wholeAt(serviceId, `${path}.service_id`, 1))
   const existing = stored.find((one) => Number(one['service_id']) === id && one['name'] === name)
   const quantity = count === undefined ? existing?.['quantity'] : count
   const dates = datesOf(rest, existing, path, work)
@@ -106,25 +106,25 @@ async function entryOf(value: unknown, path: string, work: Work): Promise<Fields
 function datesOf(entry: Fields, existing: Fields | undefined, path: string, work: Work) {
   const { context } = work
   const at = (field: string) => {
-    const sent = instantAt(entry[field], `${path}.${field}`, context)
+    const instant = instantAt(entry[field], `${path}.${field}`, context)
     const before =
       existing === undefined ? null : instantAt(existing[field], `${path}.${field}`, context)
-    return { before, atMs: isSameSecond(sent, before) ? before : (sent ?? before) }
+    return { before, atMs: isSameSecond(instant, before) ? before : (instant ?? before) }
   }
   const [from, to] = [at('from'), at('to')]
   const fromMs = from.atMs ?? context.fromMs
   return {
     fromMs: work.isNew ? Math.max(fromMs, context.fromMs) : fromMs,
-    givenToMs: to.atMs,
+    requestedToMs: to.atMs,
     createdMs: at('creation_time').atMs,
     before: { fromMs: from.before, toMs: to.before },
   }
 }
 
 /** Responses have whole seconds, so dates that clients send back have lost their milliseconds. */
-function isSameSecond(sent: number | null, before: number | null): boolean {
-  if (sent === null || before === null) return false
-  return Math.floor(sent / 1000) === Math.floor(before / 1000)
+function isSameSecond(instant: number | null, before: number | null): boolean {
+  if (instant === null || before === null) return false
+  return Math.floor(instant / 1000) === Math.floor(before / 1000)
 }
 
 interface DatedEntry {
@@ -132,7 +132,7 @@ interface DatedEntry {
   path: string
   fromMs: number
   /** Null if not given. */
-  givenToMs: number | null
+  requestedToMs: number | null
   /** The stored dates. */
   before: { fromMs: number | null; toMs: number | null }
 }
@@ -142,15 +142,15 @@ interface DatedEntry {
  * service has ended.
  */
 async function endFor(entry: DatedEntry, { context, calendar }: Work): Promise<number> {
-  const { name, path, fromMs, givenToMs, before } = entry
+  const { name, path, fromMs, requestedToMs, before } = entry
   const isSameFrom = before.fromMs === fromMs
-  if (isSameFrom && givenToMs !== null && givenToMs === before.toMs) return givenToMs
+  if (isSameFrom && requestedToMs !== null && requestedToMs === before.toMs) return requestedToMs
   const service = await offerAt(context, 'services', name, fromMs)
   if (service === undefined && !isSameFrom) {
     const date = dateText(fromMs, context.zone)
     throw fieldRule(path, `${path}: there is no service ${name} at ${date}`, DISPLAY.service)
   }
-  const span = { fromMs, toMs: givenToMs ?? FOREVER_MS }
+  const span = { fromMs, toMs: requestedToMs ?? FOREVER_MS }
   const toMs =
     service === undefined ? span.toMs : endOfService(termsOf(service, name), span, calendar)
   if (toMs > fromMs) return toMs

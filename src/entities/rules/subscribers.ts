@@ -23,8 +23,8 @@ export function subscriberRules({ config }: RuleSettings): CollectionRules {
   return {
     async prepare(changes, target, context) {
       const isNew = target === null
-      const given = isNew ? await withDefaults(changes, context) : changes
-      return prepareServices(given, target, context, 'subscriber')
+      const completed = isNew ? await withDefaults(changes, context) : changes
+      return prepareServices(completed, target, context, 'subscriber')
     },
 
     async check(document, stored, context) {

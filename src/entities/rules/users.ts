@@ -22,8 +22,8 @@ export const USER_RULES: CollectionRules = {
     const terms = await passwordTerms(context)
     const isOwn = isBy(context, name)
     const mustChange = terms.change_given && !isOwn
-    const wasGiven = password !== undefined || target?.['must_change_password'] === true
-    if (mustChange && wasGiven && changes.set['must_change_password'] === false) {
+    const isSet = password !== undefined || target?.['must_change_password'] === true
+    if (mustChange && isSet && changes.set['must_change_password'] === false) {
       throw fieldRule('must_change_password', MUST_CHANGE)
     }
     if (password === undefined) return changes
@@ -100,12 +100,12 @@ export async function checkRoles(
   { roles }: Readonly<Record<string, unknown>>,
   { catalog, nowMs }: Lookups,
 ): Promise<void> {
-  const given = listOf(roles)
-  const further = given.filter((role) => !ROLES.includes(role))
-  if (given.length > 0 && further.length === 0) return
+  const roleNames = listOf(roles)
+  const further = roleNames.filter((role) => !ROLES.includes(role))
+  if (roleNames.length > 0 && further.length === 0) return
   const settings = createCurrentSettings(catalog, { nowMs: () => nowMs }, 0)
   const named = further.length === 0 ? [] : rolesIn(await settings.get(PERMISSIONS))
-  if (given.length > 0 && further.every((role) => named.includes(role))) return
+  if (roleNames.length > 0 && further.every((role) => named.includes(role))) return
   const all = [...new Set([...ROLES, ...named])].join(', ')
   throw fieldRule('roles', `roles must be a list of ${all} that is not empty`)
 }

@@ -171,8 +171,8 @@ function checkMatch(row: Fields, at: string, query: CustomerQuery, timeZone: str
   const found: Finding[] = []
   for (const { key, value } of query.params) {
     const requested = (Array.isArray(value) ? value : [value]).map(String)
-    const given = [row[key]].flat().map(String)
-    if (!given.some((each) => requested.includes(each))) {
+    const values = [row[key]].flat().map(String)
+    if (!values.some((each) => requested.includes(each))) {
       found.push(mistake(`${at}.${key}`, `must be ${requested.join(' or ')}, as in the query`))
     }
   }
@@ -188,10 +188,10 @@ function checkMatch(row: Fields, at: string, query: CustomerQuery, timeZone: str
 
 function checkCount(answer: readonly unknown[], { id, limit, params }: CustomerQuery): Finding[] {
   const count = answer.filter((row) => isObject(row) && row['id'] === id).length
-  const asked = params.map(({ key, value }) => `${key} ${String(value)}`).join(', ')
-  if (count === 0) return [mistake('', `has no revision for ${asked}`)]
+  const parameters = params.map(({ key, value }) => `${key} ${String(value)}`).join(', ')
+  if (count === 0) return [mistake('', `has no revision for ${parameters}`)]
   if (limit === undefined || count <= limit) return []
-  return [mistake('', `has ${count} revisions for ${asked}; the limit is ${limit}`)]
+  return [mistake('', `has ${count} revisions for ${parameters}; the limit is ${limit}`)]
 }
 
 function checkRevision(

@@ -64,17 +64,20 @@ function queryOf({ key, value, atMs, limit }: DetailsQuestion, id: string): Cust
   return { id, time, params, limit }
 }
 
-interface GivenRevision {
+interface ReceivedRevision {
   readonly value: unknown
   /** Place in the answer, for errors. */
   readonly path: string
 }
 
-function grouped(answer: unknown, query: readonly CustomerQuery[]): Map<string, GivenRevision[]> {
+function grouped(
+  answer: unknown,
+  query: readonly CustomerQuery[],
+): Map<string, ReceivedRevision[]> {
   if (!Array.isArray(answer)) {
     throw new CustomerSystemError('invalid answer', 'its answer must be a list of revisions')
   }
-  const byId = new Map<string, GivenRevision[]>(query.map(({ id }) => [id, []]))
+  const byId = new Map<string, ReceivedRevision[]>(query.map(({ id }) => [id, []]))
   for (const [index, value] of answer.entries()) {
     const id = isObject(value) ? value['id'] : undefined
     const same = typeof id === 'string' ? byId.get(id) : undefined

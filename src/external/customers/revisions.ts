@@ -101,9 +101,9 @@ export function fieldsOf(
   raw: Fields,
   context: RevisionContext,
 ): CustomerRevision['fields'] {
-  const { id: _, _id: __, ...sent } = raw
-  checkNames(sent, '', 0)
-  const dated = withDates(sent, '', DATES, context.timeZone)
+  const { id: _, _id: __, ...rest } = raw
+  checkNames(rest, '', 0)
+  const dated = withDates(rest, '', DATES, context.timeZone)
   const { from, to = new Date(FOREVER_MS), former_plan: formerPlan } = dated
   if (!(from instanceof Date)) throw new FieldError('from', 'is missing')
   if (!(to instanceof Date)) throw new FieldError('to', 'must be a date')
@@ -235,8 +235,8 @@ function instantAt(value: unknown, path: string, timeZone: string): Date {
   if (value instanceof Date) return value
   const atMs = typeof value === 'string' ? parseInstant(value, timeZone) : null
   if (atMs !== null) return new Date(atMs)
-  const shown = typeof value === 'string' ? `, is '${value.slice(0, 40)}'` : ''
-  throw new FieldError(path, `must be a date such as 2026-01-31 23:59:59${shown}`)
+  const suffix = typeof value === 'string' ? `, is '${value.slice(0, 40)}'` : ''
+  throw new FieldError(path, `must be a date such as 2026-01-31 23:59:59${suffix}`)
 }
 
 function withCustomDates(

@@ -25,8 +25,8 @@ export async function authenticateClient(
   const attempts = attemptsOf(keys, security, clientId, address)
   await attempts.check()
   const client = (await settings.get(clients)).byName(clientId, clock.nowMs())
-  const given = createHash('sha256').update(clientSecret).digest()
-  const isRight = timingSafeEqual(given, client?.keySha256 ?? DUMMY_DIGEST)
+  const digest = createHash('sha256').update(clientSecret).digest()
+  const isRight = timingSafeEqual(digest, client?.keySha256 ?? DUMMY_DIGEST)
   if (client !== null && isRight) {
     await attempts.succeeded()
     return client

@@ -112,7 +112,7 @@ async function issue(
   request: TokenRequest,
   token: OAuth2Server.Token,
   client: OAuth2Server.Client,
-  given: TokenUser,
+  tokenUser: TokenUser,
 ): Promise<OAuth2Server.Token> {
   const { deps, security, grant, parameters } = request
   const { access_token_seconds: seconds, refresh_token_seconds: refreshSeconds } = security.oauth
@@ -120,7 +120,7 @@ async function issue(
   const nowMs = deps.clock.nowMs()
   const identity = { client: client.id, fingerprint: request.client?.fingerprint ?? '' }
   const holder = (lifeS: number): TokenHolder => {
-    return { ...identity, ...given, scope, expiresMs: nowMs + lifeS * 1000 }
+    return { ...identity, ...tokenUser, scope, expiresMs: nowMs + lifeS * 1000 }
   }
   try {
     await recordIssued(request, holder(seconds))
@@ -130,13 +130,13 @@ async function issue(
     throw error
   }
   const accessToken = await deps.tokens.access.issue(holder(seconds), seconds * 1000)
-  const isLasting = given.user !== null && mayRefresh(request)
+  const isLasting = tokenUser.user !== null && mayRefresh(request)
   const refreshToken = isLasting
     ? await deps.tokens.refresh.issue(holder(refreshSeconds), refreshSeconds * 1000)
     : null
   const scopes = scope === null ? {} : { scope: [scope] }
   const refresh = refreshToken === null ? {} : { refreshToken }
-  return { accessToken, ...refresh, ...scopes, client, user: given }
+  return { accessToken, ...refresh, ...scopes, client, user: tokenUser }
 }
 
 function mayRefresh({ client, security }: TokenRequest): boolean {

@@ -11,7 +11,7 @@ export function rolesOf(
   comparable: (value: string) => string = (value) => value,
 ): string[] {
   const present = new Set(values.map(comparable))
-  const given = map.filter(({ value }) => present.has(comparable(value)))
-  const roles = new Set(given.flatMap((each) => each.roles))
+  const matching = map.filter(({ value }) => present.has(comparable(value)))
+  const roles = new Set(matching.flatMap((each) => each.roles))
   return roles.size > 0 ? [...roles] : [...byDefault]
 }

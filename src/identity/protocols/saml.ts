@@ -144,10 +144,10 @@ function userOf(
   { name, roles }: SamlSettings,
   { username, roleValues }: { username: string; roleValues: readonly string[] },
 ): SessionUser {
-  const given = rolesOf(roles, roleValues)
-  if (given.length === 0) throw new SamlRefusedError(NO_ROLE, NO_ROLE)
+  const granted = rolesOf(roles, roleValues)
+  if (granted.length === 0) throw new SamlRefusedError(NO_ROLE, NO_ROLE)
   // Qualified by the provider: another provider or the users collection may have the same name.
-  return { id: `saml:${name}:${username}`, name: username, roles: given }
+  return { id: `saml:${name}:${username}`, name: username, roles: granted }
 }
 
 function hashOf(text: string): string {

@@ -43,8 +43,8 @@ export function confirmHandler(parts: CycleParts): JobHandler {
   return async (claimed, signal) => {
     const cycle = runCycleOf(nameIn(claimed.job.options), calendarOf(parts.config))
     const { actor, options } = claimed.job
-    const { generatePdf: given } = options
-    const generatePdf = typeof given === 'boolean' ? given : undefined
+    const { generatePdf: requested } = options
+    const generatePdf = typeof requested === 'boolean' ? requested : undefined
     const order = { cycle, invoices: null, actor, generatePdf }
     await confirmInvoices({ ...parts, catalog: parts.batch }, order, signal, async (counts) => {
       for (const [name, count] of Object.entries(counts)) claimed.count(name, count)

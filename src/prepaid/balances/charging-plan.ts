@@ -60,7 +60,7 @@ export async function loadsOfPlan(
     const field = `include.${index} of charging plan ${plan.name}`
     const value = ['usagev', 'cost', 'total_cost', 'value'].map((key) => entry[key]).find(isGiven)
     const freeMax = await thresholdOf(catalog, target.plan, include, nowMs)
-    const asked = { unlimited: include.unlimited, expirationDate, period: periodOf(entry) }
+    const options = { unlimited: include.unlimited, expirationDate, period: periodOf(entry) }
     loads.push({
       owner: ownerFor(include, target),
       name: include.name,
@@ -68,7 +68,7 @@ export async function loadsOfPlan(
         include,
         amount: creditOf(value, include.kind, field),
         fromMs: beginOfLoad(nowMs),
-        toMs: expiryOf(asked, nowMs, config.rating.timeZone),
+        toMs: expiryOf(options, nowMs, config.rating.timeZone),
         mode: override ?? modeOf([entry['operation'], plan.operation, operation]),
         ...(freeMax === undefined ? {} : { freeMax }),
       },

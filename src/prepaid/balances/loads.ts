@@ -130,8 +130,8 @@ export function creditOf(value: unknown, kind: BucketKind, field: string): numbe
   if (amount !== null) return flipCreditSign(amount)
   const expected =
     kind === 'units' ? 'an integer' : 'a decimal with at most 6 digits after the point'
-  const shown = shortened(value)
-  throw new EntityRuleError(`${field} must be ${expected}, is ${shown}`)
+  const text = shortened(value)
+  throw new EntityRuleError(`${field} must be ${expected}, is ${text}`)
 }
 
 /**

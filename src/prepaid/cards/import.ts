@@ -104,8 +104,8 @@ async function refusalOf(
 }
 
 /** Throws `FieldError`. */
-function importedCard(given: unknown, { timeZone, nowMs }: CardImport): Omit<ReadCard, 'row'> {
-  const fields = objectAt(plainValue(given), '')
+function importedCard(row: unknown, { timeZone, nowMs }: CardImport): Omit<ReadCard, 'row'> {
+  const fields = objectAt(plainValue(row), '')
   const to = dateIn(fields, 'to', timeZone)
   if (to === undefined) throw new FieldError('to', 'is missing')
   const created = dateIn(fields, 'creation_time', timeZone)
@@ -141,15 +141,15 @@ function hashIn({ secret }: Fields): string {
   throw new FieldError('secret', 'must have 12 digits, or be their SHA-512 in hexadecimal')
 }
 
-function informationIn({ additional_information: given }: Fields): string {
-  return isUnset(given) ? '' : textAt(given, 'additional_information')
+function informationIn({ additional_information: value }: Fields): string {
+  return isUnset(value) ? '' : textAt(value, 'additional_information')
 }
 
 /** `zone`: of dates without one. */
 function dateIn(fields: Fields, name: string, zone: string): Date | undefined {
-  const given = fields[name]
-  if (isUnset(given)) return undefined
-  const atMs = parseInstant(String(given), zone)
+  const value = fields[name]
+  if (isUnset(value)) return undefined
+  const atMs = parseInstant(String(value), zone)
   if (atMs === null) throw new FieldError(name, 'must be a date')
   return new Date(atMs)
 }

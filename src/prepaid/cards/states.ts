@@ -7,7 +7,7 @@ import { type CardStatus, USABLE_CARDS } from '../../catalog/records/card.ts'
 
 interface CardState {
   /** The name in answers. */
-  readonly shown: string
+  readonly displayName: string
   /** Further names in requests and in documents of existing systems. */
   readonly names: readonly string[]
   /** States from which a card may enter this one. */
@@ -15,13 +15,13 @@ interface CardState {
 }
 
 const STATES: Readonly<Record<CardStatus, CardState>> = {
-  Idle: { shown: 'Idle', names: [], from: [] },
-  Shipped: { shown: 'Shipped', names: [], from: ['Idle', 'Active'] },
-  Active: { shown: 'active', names: [], from: ['Idle', 'Shipped'] },
-  Used: { shown: 'Used', names: [], from: USABLE_CARDS },
-  Expired: { shown: 'Expired', names: [], from: USABLE_CARDS },
-  Stolen: { shown: 'Stolen', names: [], from: USABLE_CARDS },
-  Cancelled: { shown: 'cancelled', names: ['Disqualified'], from: USABLE_CARDS },
+  Idle: { displayName: 'Idle', names: [], from: [] },
+  Shipped: { displayName: 'Shipped', names: [], from: ['Idle', 'Active'] },
+  Active: { displayName: 'active', names: [], from: ['Idle', 'Shipped'] },
+  Used: { displayName: 'Used', names: [], from: USABLE_CARDS },
+  Expired: { displayName: 'Expired', names: [], from: USABLE_CARDS },
+  Stolen: { displayName: 'Stolen', names: [], from: USABLE_CARDS },
+  Cancelled: { displayName: 'cancelled', names: ['Disqualified'], from: USABLE_CARDS },
 }
 
 const NAMES: ReadonlyMap<string, CardStatus> = new Map(
@@ -31,18 +31,17 @@ const NAMES: ReadonlyMap<string, CardStatus> = new Map(
 )
 
 /** The names in requests. */
-export const STATUS_NAMES: readonly string[] = Object.values(STATES).flatMap(({ shown, names }) => [
-  shown,
-  ...names,
-])
+export const STATUS_NAMES: readonly string[] = Object.values(STATES).flatMap(
+  ({ displayName, names }) => [displayName, ...names],
+)
 
 /** Null if it is not the name of a state. */
 export function statusOf(name: unknown): CardStatus | null {
   return typeof name === 'string' ? (NAMES.get(name.toLowerCase()) ?? null) : null
 }
 
-export function shownStatus(status: CardStatus): string {
-  return STATES[status].shown
+export function displayStatus(status: CardStatus): string {
+  return STATES[status].displayName
 }
 
 /** The states from which a card may be moved to this one. */

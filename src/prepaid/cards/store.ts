@@ -9,7 +9,7 @@ import { isDuplicate, isInserted } from '../../catalog/transactions/duplicate.ts
 import { EntityRuleError } from '../../requests/errors.ts'
 import { NoCardError } from './guesses.ts'
 import { cardKey } from './redeem.ts'
-import { shownStatus, statesBefore } from './states.ts'
+import { displayStatus, statesBefore } from './states.ts'
 
 export interface CardStores {
   catalog: Catalog
@@ -276,8 +276,8 @@ async function whyNone(
   const found = await catalog.cards.findOne(filterOf(query))
   if (found === null) return new NoCardError(NONE)
   if (status === undefined) return new EntityRuleError('cards that were used cannot be changed')
-  const [from, to] = [shownStatus(found.status), shownStatus(status)]
-  const before = statesBefore(status).map(shownStatus).join(', ') || 'no state'
+  const [from, to] = [displayStatus(found.status), displayStatus(status)]
+  const before = statesBefore(status).map(displayStatus).join(', ') || 'no state'
   return new EntityRuleError(`status: ${from} cannot become ${to}; only ${before} can`)
 }
 

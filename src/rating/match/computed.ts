@@ -54,8 +54,8 @@ function compileField(line: Fields, path: string): Text {
   if (!isUnset(line['preFunction'])) {
     const part = oneOfAt(line['preFunction'], `${path}.preFunction`, DATE_PARTS)
     text = (usage, atMs) => {
-      const given = isEventTime ? undefined : read(usage)
-      const instant = isEventTime ? atMs : instantFrom(given ?? '', usage.timeZone)
+      const value = isEventTime ? undefined : read(usage)
+      const instant = isEventTime ? atMs : instantFrom(value ?? '', usage.timeZone)
       return instant === null ? '' : datePart(part, usage.timeZone, instant)
     }
   }

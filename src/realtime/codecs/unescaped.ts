@@ -4,7 +4,7 @@ import { createKeyValueParser } from './key-value/parser.ts'
 
 /** A value that is read differently than sent. */
 export interface ChangedValue {
-  readonly sent: string
+  readonly raw: string
   readonly read: string
 }
 
@@ -16,9 +16,9 @@ export function unescapedValues(
   const changed = new Map<string, ChangedValue>()
   if (syntax.quoting !== 'percent') return changed
   const read = textsOf(body, syntax)
-  for (const [path, sent] of textsOf(body, { ...syntax, quoting: 'none' })) {
+  for (const [path, raw] of textsOf(body, { ...syntax, quoting: 'none' })) {
     const text = read.get(path)
-    if (text !== undefined && text !== sent) changed.set(path, { sent, read: text })
+    if (text !== undefined && text !== raw) changed.set(path, { raw, read: text })
   }
   return changed
 }

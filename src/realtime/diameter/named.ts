@@ -136,23 +136,23 @@ function wireAvp(known: Avp, value: NamedValue, path: string): WireAvp {
 
 /** Undefined if the value does not fit the type. */
 function dataOf({ type, values }: Avp, value: NamedValue): Buffer | undefined {
-  const given = typeof value === 'string' ? (values?.get(value) ?? value) : value
-  if (typeof given !== 'string' && typeof given !== 'number') return undefined
+  const known = typeof value === 'string' ? (values?.get(value) ?? value) : value
+  if (typeof known !== 'string' && typeof known !== 'number') return undefined
   switch (type) {
     case 'Unsigned32':
-      return integer(given, 4, (data, number) => data.writeUInt32BE(Number(number)))
+      return integer(known, 4, (data, number) => data.writeUInt32BE(Number(number)))
     case 'Integer32':
-      return integer(given, 4, (data, number) => data.writeInt32BE(Number(number)))
+      return integer(known, 4, (data, number) => data.writeInt32BE(Number(number)))
     case 'Unsigned64':
-      return integer(given, 8, (data, number) => data.writeBigUInt64BE(number))
+      return integer(known, 8, (data, number) => data.writeBigUInt64BE(number))
     case 'Integer64':
-      return integer(given, 8, (data, number) => data.writeBigInt64BE(number))
+      return integer(known, 8, (data, number) => data.writeBigInt64BE(number))
     case 'Time':
-      return timeData(given)
+      return timeData(known)
     case 'IPAddress':
-      return addressData(String(given))
+      return addressData(String(known))
     default:
-      return Buffer.from(String(given), 'utf8')
+      return Buffer.from(String(known), 'utf8')
   }
 }
 

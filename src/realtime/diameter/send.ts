@@ -58,10 +58,10 @@ export async function sendMessages(
   const exchanged: MessageExchange[] = []
   try {
     for (const request of requests) {
-      const sent = namedAvps(readMessage(request).avps)
+      const avps = namedAvps(readMessage(request).avps)
       const answer = readMessage(Buffer.from(await client.exchange(request)))
       exchanged.push({
-        request: sent,
+        request: avps,
         answer: namedAvps(answer.avps),
         resultCode: uint32Of(answer.avps, avpCode.resultCode) ?? 0,
       })

@@ -148,7 +148,7 @@ export function createAuthenticator(options: AuthenticatorOptions): Authenticato
         'token' in credentials
           ? await clientAuthenticator.authenticateToken(credentials.token, credentials.field)
           : await clientAuthenticator.authenticateSignature(
-              credentials.sent,
+              credentials.parameters,
               head.query.length + (body?.length ?? 0),
             )
       return 'refused' in found ? found : { refused: 0, peer: found, rateRefusal: null }

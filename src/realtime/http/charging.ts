@@ -188,9 +188,9 @@ export class Charging {
    * The message format of this name ('' for the default) if the peer may use it; null after a
    * refusal.
    */
-  #messageFormat(exchange: Exchange, given: string, { peer }: Admitted): MessageFormat | null {
+  #messageFormat(exchange: Exchange, pathName: string, { peer }: Admitted): MessageFormat | null {
     const { messageFormats } = this.#options
-    const name = given === '' ? messageFormats.defaultName : given
+    const name = pathName === '' ? messageFormats.defaultName : pathName
     if (peer !== null && peer.fileTypes !== null && !peer.fileTypes.has(name)) {
       const error = { field: `file_type ${name}`, why: 'may not be used with this key' }
       this.#record(exchange, { peer: peer.name, cause: 'file_type', ...error })

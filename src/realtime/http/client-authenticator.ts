@@ -4,7 +4,7 @@ import type { ApiClient } from '../../catalog/clients/clients.ts'
 import type { CurrentClients } from '../../catalog/clients/clients-watch.ts'
 import type { Peer } from '../../catalog/settings/peers/peers.ts'
 import { checkSignature } from '../../catalog/signature/check-signature.ts'
-import type { SentParameters } from '../../catalog/signature/signed-text.ts'
+import type { OrderedParameters } from '../../catalog/signature/signed-text.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import type { Logger } from '../../runtime/log.ts'
 import type { ExpiringKeys } from '../../store/expiring.ts'
@@ -42,7 +42,10 @@ export interface ClientAuthenticator {
   /** Never rejects. `field`: the source of the token, for refusals. */
   authenticateToken(token: string, field: string): Promise<Peer | RequestRefusal>
   /** Never rejects. `bytes`: size of the signed data. */
-  authenticateSignature(sent: SentParameters, bytes: number): Promise<Peer | RequestRefusal>
+  authenticateSignature(
+    parameters: OrderedParameters,
+    bytes: number,
+  ): Promise<Peer | RequestRefusal>
   /** Resolves when no check is in flight. */
   idle(): Promise<void>
   close(): Promise<void>
@@ -65,7 +68,7 @@ interface CachedToken {
   /** Expiry of the token. */
   readonly expiresMs: number
   /** Time of the query by `elapsedMs`. */
-  readonly askedMs: number
+  readonly queriedMs: number
 }
 
 export function createClientAuthenticator(
@@ -92,7 +95,7 @@ class StoredClientAuthenticator implements ClientAuthenticator {
     const cached = this.#cached.get(digestOf(token))
     if (cached === undefined) return null
     const { clock, elapsedMs } = this.#options
-    const isFresh = elapsedMs() - cached.askedMs < CACHED_MS && clock.nowMs() < cached.expiresMs
+    const isFresh = elapsedMs() - cached.queriedMs < CACHED_MS && clock.nowMs() < cached.expiresMs
     const client = isFresh ? this.#clientOf(cached.client, cached.fingerprint) : null
     return client !== null && mayCharge(client) ? cached.peer : null
   }
@@ -109,9 +112,12 @@ class StoredClientAuthenticator implements ClientAuthenticator {
     return check
   }
 
-  authenticateSignature(sent: SentParameters, bytes: number): Promise<Peer | RequestRefusal> {
+  authenticateSignature(
+    parameters: OrderedParameters,
+    bytes: number,
+  ): Promise<Peer | RequestRefusal> {
     if (this.#underWay.size >= CHECKS_MAX) return Promise.resolve(BUSY)
-    return this.#track(() => this.#checkSignature(sent, bytes))
+    return this.#track(() => this.#checkSignature(parameters, bytes))
   }
 
   async idle(): Promise<void> {
@@ -125,7 +131,7 @@ class StoredClientAuthenticator implements ClientAuthenticator {
   async #findToken(token: string, digest: string, field: string): Promise<Peer | RequestRefusal> {
     const { now, clock, elapsedMs } = this.#options
     if (now() === null) return NOT_READ
-    const askedMs = elapsedMs()
+    const queriedMs = elapsedMs()
     const { tokens } = await this.#open()
     const holder = await tokens.find(token)
     const unknown = refusal(401, 'credentials', field, 'has no key or token that is known')
@@ -137,7 +143,13 @@ class StoredClientAuthenticator implements ClientAuthenticator {
     const peer = peerOf(client.name)
     this.#cached.delete(digest)
     const { fingerprint } = client
-    const cached = { client: client.name, fingerprint, peer, expiresMs: holder.expiresMs, askedMs }
+    const cached = {
+      client: client.name,
+      fingerprint,
+      peer,
+      expiresMs: holder.expiresMs,
+      queriedMs,
+    }
     this.#cached.set(digest, cached)
     if (this.#cached.size > CACHED_MAX) this.#cached.delete(this.#cached.keys().next().value ?? '')
     return peer
@@ -148,7 +160,10 @@ class StoredClientAuthenticator implements ClientAuthenticator {
     return why
   }
 
-  async #checkSignature(sent: SentParameters, bytes: number): Promise<Peer | RequestRefusal> {
+  async #checkSignature(
+    parameters: OrderedParameters,
+    bytes: number,
+  ): Promise<Peer | RequestRefusal> {
     const { now, clock } = this.#options
     const stored = now()
     if (stored === null) return NOT_READ
@@ -159,7 +174,7 @@ class StoredClientAuthenticator implements ClientAuthenticator {
     if (!this.#mayWork(bytes * signers.length)) return BUSY
     const { used } = await this.#open()
     const terms = { signers, nowMs, windowMs, workBytesMax: WORK_BYTES_MAX }
-    const found = await checkSignature(sent, terms, used)
+    const found = await checkSignature(parameters, terms, used)
     if ('refused' in found) return badSignature(found.refused)
     return mayCharge(found) ? peerOf(found.name) : noRole(found.name)
   }

@@ -1,7 +1,7 @@
 /** Tokens and signatures in a request (docs/ACCESS.md, "Signatures"). */
 import { addForm, FormError, FormTree } from '../../catalog/signature/form-tree.ts'
 import { parseOrdered } from '../../catalog/signature/ordered-json.ts'
-import { type SentParameters, signatureParameter } from '../../catalog/signature/signed-text.ts'
+import { type OrderedParameters, signatureParameter } from '../../catalog/signature/signed-text.ts'
 import { mediaKind } from './content-types.ts'
 import type { Head } from './exchange.ts'
 import { type RequestRefusal, refusal } from './refusal.ts'
@@ -10,7 +10,7 @@ import { isDocument, withoutParameters } from './urlencoded.ts'
 /** Credentials of a request; a refusal if they are ambiguous or invalid; null if absent. */
 export type ClientCredentials =
   | { readonly token: string; readonly field: 'authorization' | 'access_token' }
-  | { readonly sent: SentParameters }
+  | { readonly parameters: OrderedParameters }
   | RequestRefusal
   | null
 
@@ -68,9 +68,9 @@ export function credentialsIn(
       const field = bearer === null ? 'access_token' : 'authorization'
       return typeof token === 'string' && isToken(token) ? { token, field } : BAD_TOKEN
     }
-    const sent = new Map([...query, ...(inBody ?? NOTHING)])
-    if (signatureParameter(sent) === null) return null
-    return inBody === null ? NOT_COVERED : { sent }
+    const parameters = new Map([...query, ...(inBody ?? NOTHING)])
+    if (signatureParameter(parameters) === null) return null
+    return inBody === null ? NOT_COVERED : { parameters }
   } catch (error) {
     // No message may end the process.
     return error instanceof FormError ? refused('parameters', error.text(shortened)) : UNREADABLE
@@ -84,7 +84,7 @@ const CREDENTIAL_MARKS = {
   json: ['"_sig_"', '"signature"'],
 } as const
 
-const NOTHING: SentParameters = new Map()
+const NOTHING: OrderedParameters = new Map()
 
 function bodyKind({ contentType }: Head, body: Buffer): BodyKind {
   if (body.length === 0) return 'none'
@@ -94,7 +94,7 @@ function bodyKind({ contentType }: Head, body: Buffer): BodyKind {
 }
 
 /** Null if the body cannot be covered by a signature. Throws `FormError`, or if it is not JSON. */
-function bodyParameters(kind: BodyKind, body: Buffer | null): SentParameters | null {
+function bodyParameters(kind: BodyKind, body: Buffer | null): OrderedParameters | null {
   if (body === null || kind === 'none') return NOTHING
   if (kind === 'other') return null
   const text = new TextDecoder('utf-8', { fatal: true }).decode(body)
@@ -103,7 +103,7 @@ function bodyParameters(kind: BodyKind, body: Buffer | null): SentParameters | n
   return value instanceof Map ? value : null
 }
 
-function formOf(text: string): SentParameters {
+function formOf(text: string): OrderedParameters {
   const form = new FormTree(LIMITS)
   addForm(text, form)
   return form.root

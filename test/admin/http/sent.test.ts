@@ -17,7 +17,7 @@ beforeAll(async () => {
     registerBodies(scope)
     scope.all('/', async (request, reply) => {
       const uploads = { filesMax: 1, fileBytesMax: 1000 }
-      const { sent, dispose } = await readParameters(request, reply, uploads)
+      const { ordered: sent, dispose } = await readParameters(request, reply, uploads)
       await dispose()
       return signedText(sent)
     })

@@ -106,7 +106,7 @@ describe('a charge', () => {
     const days = [1, 2, 3, 4, 5, 6, 7].map((day) => day * DAY)
     expect(asked).toEqual([MINUTE, 5 * MINUTE, HOUR, ...days])
     expect(asked).toEqual(ASK_AFTER_MS)
-    expect(charge).toMatchObject({ state: 'unknown', taskMs: T0 + 7 * DAY, asked: 10 })
+    expect(charge).toMatchObject({ state: 'unknown', taskMs: T0 + 7 * DAY, queries: 10 })
   })
 
   it('that is pending is asked for daily after it has become a task', () => {

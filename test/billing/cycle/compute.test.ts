@@ -175,7 +175,7 @@ describe('upfront with discounts', () => {
       plans: [UP],
       discounts,
       subscribers: subscribed('UP', '2025-01-01'),
-      written: imported,
+      prior: imported,
     }
     expect(show(compute(given))).toEqual([
       ['flat', 'charge', true, 100, false],

@@ -38,8 +38,8 @@ const TENTH = adjustment('TENTH', {
 })
 const whole = (mode: string) => ({ rounding_type: mode, rounding_decimals: 0 })
 
-/** `written`: lines of a run before, as it stores them. */
-type Changed = Omit<Given, 'key' | 'written'> & { readonly written?: readonly object[] }
+/** `prior`: lines of a run before, as it stores them. */
+type Changed = Omit<Given, 'key' | 'prior'> & { readonly prior?: readonly object[] }
 
 function run(key: string, given: Changed): AccountInvoice {
   const of = { calendar: UTC, plans: [MONTH], taxation: RAISED, ...given }
@@ -73,7 +73,7 @@ describe('a correction has the taxes of the line that it corrects', () => {
   ])('of a month that ended on %s', (to, amount) => {
     const written = charged().filter(({ is_upfront: ahead }) => ahead)
     expect(written.map(({ final_charge: total }) => total)).toEqual([119])
-    const after = run('202403', { subscribers: ending(to), written })
+    const after = run('202403', { subscribers: ending(to), prior: written })
     expect(corrections(after)).toEqual([['PLAN', amount, [0.19]]])
   })
 
@@ -81,7 +81,7 @@ describe('a correction has the taxes of the line that it corrects', () => {
     const other = subscriber('OTHER', { from: '2024-02-16' }, {}, UTC)
     const plans = [MONTH, offer('OTHER', 58, { upfront: true })]
     const subscribers = [{ ...ending()[0], to: other.from }, other] as Given['subscribers'] & object
-    expect(corrections(run('202403', { plans, subscribers, written: charged() }))).toEqual([
+    expect(corrections(run('202403', { plans, subscribers, prior: charged() }))).toEqual([
       ['PLAN', -57.45, [0.19]],
       ['OTHER', 35, [0.25]],
     ])
@@ -95,7 +95,7 @@ describe('a correction has the taxes of the line that it corrects', () => {
       { ...dear, from: change },
     ]
     const written = charged()
-    const found = corrections(run('202403', { plans, subscribers: ending(), written }))
+    const found = corrections(run('202403', { plans, subscribers: ending(), prior: written }))
     expect(found.map(([, , rates]) => rates)).toEqual([[0.19], [0.19]])
   })
 
@@ -108,7 +108,7 @@ describe('a correction has the taxes of the line that it corrects', () => {
     const after = run('202503', {
       ...given,
       subscribers: since('2025-02-21'),
-      written: before.lines,
+      prior: before.lines,
     })
     // 314 of 365 days of 1200 less 10 %, at 25 %.
     expect(after.invoice.totals.after_vat).toBeCloseTo((-1350 * 314) / 365, 9)
@@ -119,13 +119,13 @@ describe('a correction has the taxes of the line that it corrects', () => {
     const discounts = [
       adjustment('LATE', { ...ofPlan('PLAN'), subject: { plan: { PLAN: { value: 1 } } } }),
     ]
-    const after = run('202403', { discounts, subscribers: ending(), written: charged() })
+    const after = run('202403', { discounts, subscribers: ending(), prior: charged() })
     expect(corrections(after)).toEqual([['LATE', -119, [0.19]]])
   })
 
   it('none if it had none', () => {
     const written = charged({ plans: [{ ...MONTH, tax: [{ type: 'vat', taxation: 'no' }] }] })
-    const after = run('202403', { subscribers: ending('2024-02-01'), written })
+    const after = run('202403', { subscribers: ending('2024-02-01'), prior: written })
     expect(corrections(after)).toEqual([['PLAN', -100, []]])
   })
 
@@ -134,7 +134,7 @@ describe('a correction has the taxes of the line that it corrects', () => {
     const [revision] = taxation.taxes.get('VAT') ?? []
     const embedded = { ...taxation, taxes: new Map([['VAT', [{ ...revision, isEmbedded: true }]]]) }
     const written = charged({ taxation: embedded as TaxContext })
-    const [line] = run('202403', { subscribers: ending('2024-02-01'), written }).lines
+    const [line] = run('202403', { subscribers: ending('2024-02-01'), prior: written }).lines
     expect(line).toMatchObject({ aprice: -119, final_charge: -119 })
   })
 
@@ -150,14 +150,14 @@ describe('a correction has the taxes of the line that it corrects', () => {
     expect(written.map((line) => line.final_charge)).toEqual([34, -3])
     const subscribers = ending('2024-02-01')
     for (const now of [rounded('nearest', 'nearest'), rounded('None', 'None')]) {
-      const after = run('202403', { ...now, subscribers, written })
+      const after = run('202403', { ...now, subscribers, prior: written })
       expect(corrections(after).map(([, amount]) => amount)).toEqual([-34, 3])
     }
     const plain = ahead(rounded('None', 'None'))
-    const after = run('202403', { ...rounded('up', 'up'), subscribers, written: plain })
+    const after = run('202403', { ...rounded('up', 'up'), subscribers, prior: plain })
     expect(corrections(after).map(([, amount]) => amount)).toEqual([-33.4, 3.34])
     const former = written.map(({ rounding_rules: _, ...line }) => line)
-    const unknown = run('202403', { ...rounded('up', 'up'), subscribers, written: former })
+    const unknown = run('202403', { ...rounded('up', 'up'), subscribers, prior: former })
     expect(corrections(unknown)[0]?.[1]).toBe(-34)
   })
 
@@ -173,7 +173,11 @@ describe('a correction has the taxes of the line that it corrects', () => {
       const ofDiscount = { rounding_rules: { ...line.rounding_rules, rounding_type: 'down' } }
       return imported({ ...line, ...(line.type === 'credit' && ofDiscount) })
     })
-    const after = run('202403', { ...rounded('None'), subscribers: ending('2024-02-01'), written })
+    const after = run('202403', {
+      ...rounded('None'),
+      subscribers: ending('2024-02-01'),
+      prior: written,
+    })
     expect(corrections(after).map(([, amount]) => amount)).toEqual([-40, 4])
   })
 
@@ -183,13 +187,13 @@ describe('a correction has the taxes of the line that it corrects', () => {
     const taxation = { ...taxationOf({ VAT: '0' }), taxes: embedded } as TaxContext
     const [line] = charged({ taxation }).filter(({ is_upfront: ahead }) => ahead)
     const written = [imported({ ...line })]
-    const [back] = run('202403', { subscribers: ending('2024-02-01'), written }).lines
+    const [back] = run('202403', { subscribers: ending('2024-02-01'), prior: written }).lines
     expect(back).toMatchObject({ aprice: -119, final_charge: -119 })
   })
 
   it('that of another system is in force now, if its taxes were not imported', () => {
     const written = charged().map(({ tax_data: _, ...line }) => line)
-    const after = run('202403', { subscribers: ending('2024-02-01'), written })
+    const after = run('202403', { subscribers: ending('2024-02-01'), prior: written })
     expect(corrections(after)).toEqual([['PLAN', -125, [0.25]]])
   })
 })
@@ -200,7 +204,7 @@ describe('an extension of what was paid ahead', () => {
   it('has the taxes of its own days, with its discounts', () => {
     const discounts = [TENTH]
     const written = charged({ discounts, subscribers: ending('2024-02-16') })
-    const after = run('202403', { discounts, subscribers: ending(), written })
+    const after = run('202403', { discounts, subscribers: ending(), prior: written })
     expect(corrections(after)).toEqual([
       ['PLAN', cents((125 * 14) / 29), [0.25]],
       ['TENTH', cents((-12.5 * 14) / 29), [0.25]],
@@ -209,14 +213,14 @@ describe('an extension of what was paid ahead', () => {
 
   it('is before other taxes come into force', () => {
     const written = charged({ subscribers: ending('2024-02-06') })
-    const after = run('202403', { subscribers: ending('2024-02-09'), written })
+    const after = run('202403', { subscribers: ending('2024-02-09'), prior: written })
     expect(corrections(after)).toEqual([['PLAN', cents((119 * 3) / 29), [0.19]]])
   })
 
   it('leaves the days before it their taxes if their price has changed', () => {
     const written = charged({ subscribers: ending('2024-02-16') })
     const plans = [offer('PLAN', 200, { upfront: true })]
-    const after = run('202403', { plans, subscribers: ending(), written })
+    const after = run('202403', { plans, subscribers: ending(), prior: written })
     expect(corrections(after)).toEqual([
       ['PLAN', cents((119 * 15) / 29), [0.19]],
       ['PLAN', cents((250 * 14) / 29), [0.25]],
@@ -228,18 +232,18 @@ describe('an extension of what was paid ahead', () => {
     const plans = [yearly(366)]
     const given = (to: string) => ({ plans, discounts, subscribers: ending(to, '2024-01-01') })
     const first = run('202402', given('2024-02-16')).lines
-    const extended = run('202403', { ...given('2024-05-01'), written: first })
+    const extended = run('202403', { ...given('2024-05-01'), prior: first })
     expect(corrections(extended)).toEqual([
       ['PLAN', 93.75, [0.25]],
       ['TENTH', -9.38, [0.25]],
     ])
     const written = [...first, ...extended.lines]
-    expect(corrections(run('202404', { ...given('2024-05-01'), written }))).toEqual([])
-    expect(corrections(run('202404', { ...given('2024-04-01'), written }))).toEqual([
+    expect(corrections(run('202404', { ...given('2024-05-01'), prior: written }))).toEqual([])
+    expect(corrections(run('202404', { ...given('2024-04-01'), prior: written }))).toEqual([
       ['PLAN', -37.5, [0.25]],
       ['TENTH', 3.75, [0.25]],
     ])
-    const shorter = run('202404', { ...given('2024-02-06'), written })
+    const shorter = run('202404', { ...given('2024-02-06'), prior: written })
     expect(corrections(shorter)).toEqual([
       ['PLAN', -11.9, [0.19]],
       ['PLAN', -93.75, [0.25]],
@@ -253,7 +257,7 @@ describe('a change of the tax alone', () => {
   const settings = { correctTax: true }
 
   it('leaves what was paid ahead as it is, and is told', () => {
-    const after = run('202403', { subscribers: ending(), written: charged() })
+    const after = run('202403', { subscribers: ending(), prior: charged() })
     expect(corrections(after)).toEqual([])
     expect(after.taxChanges).toEqual([
       {
@@ -271,7 +275,7 @@ describe('a change of the tax alone', () => {
   it('is corrected by the rate at the end of the supply, if the setting says so', () => {
     const discounts = [TENTH]
     const written = charged({ discounts })
-    const after = run('202403', { settings, discounts, subscribers: ending(), written })
+    const after = run('202403', { settings, discounts, subscribers: ending(), prior: written })
     expect(corrections(after)).toEqual([
       ['PLAN', 125, [0.25]],
       ['PLAN', -119, [0.19]],
@@ -282,7 +286,7 @@ describe('a change of the tax alone', () => {
   })
 
   it('of a part of the month is corrected for that part', () => {
-    const given = { settings, subscribers: ending('2024-02-16'), written: charged() }
+    const given = { settings, subscribers: ending('2024-02-16'), prior: charged() }
     expect(corrections(run('202403', given))).toEqual([
       ['PLAN', Number(((125 * 15) / 29).toFixed(2)), [0.25]],
       ['PLAN', -119, [0.19]],
@@ -290,7 +294,7 @@ describe('a change of the tax alone', () => {
   })
 
   it('after the supply is none', () => {
-    const given = { settings, subscribers: ending('2024-02-06'), written: charged() }
+    const given = { settings, subscribers: ending('2024-02-06'), prior: charged() }
     const after = run('202403', given)
     const left = Number(((-119 * 24) / 29).toFixed(2))
     expect([corrections(after), after.taxChanges]).toEqual([[['PLAN', left, [0.19]]], []])
@@ -302,13 +306,13 @@ describe('a change of the tax alone', () => {
     const since = (to: string) => ending(to, '2024-01-01')
     const given = { taxation, plans, settings, subscribers: since('2024-07-01') }
     const { lines } = run('202402', given)
-    const ended = run('202407', { ...given, written: lines })
+    const ended = run('202407', { ...given, prior: lines })
     expect(corrections(ended)).toEqual([
       ['PLAN', 227.5, [0.25]],
       ['PLAN', -216.58, [0.19]],
     ])
     const written = [...lines, ...ended.lines]
-    const later = { ...given, subscribers: since('2024-06-21'), written }
+    const later = { ...given, subscribers: since('2024-06-21'), prior: written }
     expect(corrections(run('202408', later))).toEqual([['PLAN', -12.5, [0.25]]])
   })
 
@@ -322,8 +326,8 @@ describe('a change of the tax alone', () => {
     }
     const before = run('202402', given)
     const written = before.lines
-    expect(corrections(run('202408', { ...given, written }))).toEqual([])
-    const last = corrections(run('202501', { ...given, written }))
+    expect(corrections(run('202408', { ...given, prior: written }))).toEqual([])
+    const last = corrections(run('202501', { ...given, prior: written }))
     expect(last).toEqual([
       ['PLAN', 1500, [0.25]],
       ['PLAN', -1428, [0.19]],

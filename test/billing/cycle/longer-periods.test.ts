@@ -105,10 +105,10 @@ describe('a year paid ahead', () => {
       start: day('2025-01-01'),
       end: day('2026-01-01'),
     }
-    const of = (key: string, to?: string, written: object[] = [imported]) => {
+    const of = (key: string, to?: string, prior: object[] = [imported]) => {
       const subscribers = [since('2020-01-01', to)]
       const base = accountCycle({ ...given, key, subscribers })
-      const periods = { account: base.account, subscribers, prior: written as never[], runs: [] }
+      const periods = { account: base.account, subscribers, prior: prior as never[], runs: [] }
       const found = computeAccount({ ...base, periods })
       return show(found?.lines ?? [])
     }

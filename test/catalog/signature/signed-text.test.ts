@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { addForm, FormTree } from '../../../src/catalog/signature/form-tree.ts'
 import { parseOrdered } from '../../../src/catalog/signature/ordered-json.ts'
 import {
-  type SentParameters,
+  type OrderedParameters,
   signatureOf,
   signatureParameter,
   signedText,
@@ -10,7 +10,7 @@ import {
 
 const KEY = '00112233445566778899aabbccddeeff'
 
-function formOf(text: string): SentParameters {
+function formOf(text: string): OrderedParameters {
   const form = new FormTree({ keysMax: 100, depthMax: 32, refusedStep: () => null })
   addForm(text, form)
   return form.root
@@ -76,13 +76,13 @@ describe('the text that is signed', () => {
     const compact = json.includes('"b" :')
       ? '{"b":1,"2":[],"1":[],"a":{"z":null,"0":true}}'
       : '{"a":[1,[2,{"b":"x, ]}\\" \\\\"}],false]}'
-    expect(signedText(parseOrdered(json, 8) as SentParameters)).toBe(compact)
+    expect(signedText(parseOrdered(json, 8) as OrderedParameters)).toBe(compact)
   })
 
   it('of JSON has a duplicate member once, at its first position', () => {
-    const sent = parseOrdered('{"a":1,"b":{"x":1},"a":[2]}', 8) as SentParameters
+    const sent = parseOrdered('{"a":1,"b":{"x":1},"a":[2]}', 8) as OrderedParameters
     expect(signedText(sent)).toBe('{"a":[2],"b":{"x":1}}')
-    const list = parseOrdered('{"a":{"0":"x","1":"y"}}', 8) as SentParameters
+    const list = parseOrdered('{"a":{"0":"x","1":"y"}}', 8) as OrderedParameters
     expect(signedText(list)).toBe('{"a":["x","y"]}')
   })
 
@@ -106,7 +106,9 @@ describe('the text that is signed', () => {
     ['-9223372036854775808', '-9223372036854775808'],
     ['12345678901234567890', '1.2345678901234567e+19'],
   ])('formats the number %s as %s', (number, text) => {
-    expect(signedText(parseOrdered(`{"n":${number}}`, 8) as SentParameters)).toBe(`{"n":${text}}`)
+    expect(signedText(parseOrdered(`{"n":${number}}`, 8) as OrderedParameters)).toBe(
+      `{"n":${text}}`,
+    )
   })
 })
 

@@ -40,17 +40,17 @@ export type DetailsOf<P extends string> =
   AnswerOf<P> extends { details?: infer Details } ? NonNullable<Details> : AnswerOf<P>
 
 /** Whole numbers may be given back as they were read. */
-type Given<T> = T extends number
+type Provided<T> = T extends number
   ? Figure
   : T extends readonly (infer Item)[]
-    ? readonly Given<Item>[]
+    ? readonly Provided<Item>[]
     : T extends object
-      ? { [Key in keyof T]: Given<T[Key]> }
+      ? { [Key in keyof T]: Provided<T[Key]> }
       : T
 
 export type BodyOf<P extends string> =
   Operation<P> extends { requestBody?: { content: { 'application/json': infer Body } } }
-    ? Given<Body>
+    ? Provided<Body>
     : Record<string, unknown>
 
 type QueryIn<P extends string> = `/${P}` extends keyof paths
@@ -61,4 +61,4 @@ type QueryIn<P extends string> = `/${P}` extends keyof paths
 
 export type QueryOf<P extends string> = [QueryIn<P>] extends [never]
   ? Record<string, unknown>
-  : Given<QueryIn<P>>
+  : Provided<QueryIn<P>>

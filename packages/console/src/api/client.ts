@@ -61,8 +61,8 @@ export async function answerOf<P extends Path>(
   options: CallOptions = {},
 ): Promise<AnswerOf<P>> {
   const mayRepeat = READS.test(path) || options.idempotencyKey !== undefined
-  const sent = { method: 'POST', path, body: JSON.stringify(body ?? {}) } as const
-  return (await repeated(sent, { mayRepeat, ...options })) as AnswerOf<P>
+  const request = { method: 'POST', path, body: JSON.stringify(body ?? {}) } as const
+  return (await repeated(request, { mayRepeat, ...options })) as AnswerOf<P>
 }
 
 /** GET with a query string; resolves with `details`, or the answer if it has none. */
@@ -80,14 +80,14 @@ export async function getAnswer<P extends GetPath>(
   query: QueryOf<P> = {} as QueryOf<P>,
   options: CallOptions = {},
 ): Promise<AnswerOf<P>> {
-  const given = Object.entries(query as object).filter(([, value]) => value !== undefined)
-  const texts = given.map(([name, value]) => {
+  const present = Object.entries(query as object).filter(([, value]) => value !== undefined)
+  const texts = present.map(([name, value]) => {
     return [name, typeof value === 'object' ? JSON.stringify(value) : String(value)]
   })
   const search = new URLSearchParams(texts).toString()
   const address = search === '' ? path : `${path}?${search}`
-  const sent = { method: 'GET', path: address, body: null } as const
-  return (await repeated(sent, { mayRepeat: true, ...options })) as AnswerOf<P>
+  const request = { method: 'GET', path: address, body: null } as const
+  return (await repeated(request, { mayRepeat: true, ...options })) as AnswerOf<P>
 }
 
 function detailsOf(answer: unknown): unknown {
@@ -95,19 +95,19 @@ function detailsOf(answer: unknown): unknown {
   return answer.details
 }
 
-interface Sent {
+interface ApiRequest {
   readonly method: 'GET' | 'POST'
   readonly path: string
   readonly body: string | null
 }
 
 /** After a failure with back-off, and after a login over the page. */
-async function repeated(sent: Sent, options: CallOptions): Promise<unknown> {
+async function repeated(request: ApiRequest, options: CallOptions): Promise<unknown> {
   if (!options.isQuiet) await beforeCalls
   let hasLoggedIn = false
   for (let failures = 0; ; ) {
     try {
-      return await once(sent, options)
+      return await once(request, options)
     } catch (error) {
       if (!(error instanceof Refusal)) throw error
       const isPassing = error.kind === 'offline' || error.kind === 'unavailable'
@@ -122,22 +122,22 @@ async function repeated(sent: Sent, options: CallOptions): Promise<unknown> {
   }
 }
 
-async function once(sent: Sent, options: CallOptions): Promise<unknown> {
+async function once(request: ApiRequest, options: CallOptions): Promise<unknown> {
   const { idempotencyKey, ifMatch, isQuiet = false, isSilent = isQuiet } = options
   const headers = {
-    ...(sent.body !== null && { 'content-type': 'application/json' }),
+    ...(request.body !== null && { 'content-type': 'application/json' }),
     ...(idempotencyKey !== undefined && { 'idempotency-key': idempotencyKey }),
     ...(ifMatch !== undefined && { 'if-match': ifMatch }),
   }
-  const shown = SECRET_PATHS.test(sent.path) ? { ...sent, body: null } : sent
-  const id = isSilent ? null : beginCall({ ...shown, headers })
+  const logged = SECRET_PATHS.test(request.path) ? { ...request, body: null } : request
+  const id = isSilent ? null : beginCall({ ...logged, headers })
   const begun = elapsedMs()
   const end = (httpStatus: number, outcome: 'done' | 'refused' | 'failed' | 'aborted') => {
     const tookMs = elapsedMs() - begun
     if (id !== null) endCall(id, { tookMs, httpStatus, outcome })
   }
   try {
-    const { httpStatus, text } = await send(sent, headers, options.signal)
+    const { httpStatus, text } = await send(request, headers, options.signal)
     isOnline.value = true
     const answer = parsed(httpStatus, text, options.hasPlainNumbers ? JSON.parse : parseExactly)
     const refusal = refusalOf(httpStatus, answer)
@@ -157,8 +157,8 @@ async function once(sent: Sent, options: CallOptions): Promise<unknown> {
 export async function openStream(path: GetPath, signal: AbortSignal): Promise<Response> {
   await beforeCalls
   // A refusal of the stream itself is read like any other answer.
-  const sent = { method: 'GET', path, body: null } as const
-  const id = beginCall({ ...sent, headers: STREAM })
+  const request = { method: 'GET', path, body: null } as const
+  const id = beginCall({ ...request, headers: STREAM })
   const response = await fetch(new URL(path, document.baseURI), { headers: STREAM, signal }).catch(
     (error: unknown) => {
       endCall(id, { tookMs: null, httpStatus: 0, outcome: signal.aborted ? 'aborted' : 'failed' })
@@ -184,11 +184,15 @@ function unreachable(): Refusal {
   return new Refusal('offline', 0, 'The server does not answer')
 }
 
-async function send(sent: Sent, headers: Record<string, string>, signal: AbortSignal | undefined) {
-  const response = await fetch(new URL(sent.path, document.baseURI), {
-    method: sent.method,
+async function send(
+  request: ApiRequest,
+  headers: Record<string, string>,
+  signal: AbortSignal | undefined,
+) {
+  const response = await fetch(new URL(request.path, document.baseURI), {
+    method: request.method,
     headers,
-    body: sent.body,
+    body: request.body,
     credentials: 'same-origin',
     cache: 'no-store',
     redirect: 'error',

@@ -73,8 +73,8 @@ interface ErrorBody {
 }
 
 function codeOf({ code, errorCode }: ErrorBody): number | null {
-  const given = code ?? errorCode
-  return typeof given === 'number' ? given : null
+  const known = code ?? errorCode
+  return typeof known === 'number' ? known : null
 }
 
 function kindOf(httpStatus: number, code: number): RefusalKind {

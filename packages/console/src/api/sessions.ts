@@ -18,8 +18,8 @@ export async function readOpenSessions(
   query: Readonly<Record<string, string>>,
   signal: AbortSignal,
 ): Promise<SessionPage> {
-  const sent = { ...query, size: SESSIONS_MAX } as QueryOf<'api/sessions'>
-  const answer = await getAnswer('api/sessions', sent, { signal })
+  const parameters = { ...query, size: SESSIONS_MAX } as QueryOf<'api/sessions'>
+  const answer = await getAnswer('api/sessions', parameters, { signal })
   const { details, next } = answer as { details: readonly OpenSession[]; next: string | null }
   return { sessions: details, next }
 }

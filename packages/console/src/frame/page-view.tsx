@@ -31,10 +31,10 @@ export function PageView() {
     document.title = t('frame.page', { page: title })
   }, [title])
   const isShown = route === null || loaded?.route === route
-  const shownEntry = useRef(entries.value)
+  const visibleEntry = useRef(entries.value)
   useEffect(() => {
-    if (!isShown || shownEntry.current === entries.value) return
-    shownEntry.current = entries.value
+    if (!isShown || visibleEntry.current === entries.value) return
+    visibleEntry.current = entries.value
     focusHeading()
   }, [isShown, entries.value])
   if (route === null) return <h1 tabIndex={-1}>{t('frame.notFound')}</h1>

@@ -14,8 +14,8 @@ export interface BarProps {
 
 export function Bar({ pieces, scale, label, isExpiring = false }: BarProps) {
   const hatch = useId()
-  const shown = drawn(pieces, scale)
-  const last = shown.filter(({ kind }) => kind !== 'debt').at(-1)
+  const visible = drawn(pieces, scale)
+  const last = visible.filter(({ kind }) => kind !== 'debt').at(-1)
   const whole = scale.left + scale.right
   return (
     <svg class="bar" role="img" aria-label={label}>
@@ -25,7 +25,7 @@ export function Bar({ pieces, scale, label, isExpiring = false }: BarProps) {
           <path class="bar-hatch" d="M-1 7 7 -1M-4 4 4 -4M2 10 10 2" />
         </pattern>
       </defs>
-      {shown.map(({ kind, x, width }) => (
+      {visible.map(({ kind, x, width }) => (
         <rect
           key={kind}
           class={`bar-${kind}`}

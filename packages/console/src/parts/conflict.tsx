@@ -39,7 +39,7 @@ export function Conflict({ merge, author, choices, onChoose, labelOf = String }:
                 onChange={() => onChoose(clash, choice)}
               />
               <span>
-                {t(`conflict.${choice}`)}: <strong dir="auto">{shown(clash[choice])}</strong>
+                {t(`conflict.${choice}`)}: <strong dir="auto">{displayText(clash[choice])}</strong>
               </span>
             </label>
           ))}
@@ -51,8 +51,8 @@ export function Conflict({ merge, author, choices, onChoose, labelOf = String }:
             <li key={field} dir="auto">
               {t('conflict.kept', {
                 field: labelOf(field),
-                before: shown(before),
-                after: shown(after),
+                before: displayText(before),
+                after: displayText(after),
               })}
             </li>
           ))}
@@ -62,6 +62,6 @@ export function Conflict({ merge, author, choices, onChoose, labelOf = String }:
   )
 }
 
-function shown(text: string | null): string {
+function displayText(text: string | null): string {
   return text === null || text === '' ? '–' : text
 }

@@ -37,8 +37,8 @@ export function secondPosition(times: readonly string[]): string {
 }
 
 /** The last instant of the second of a position, and the rows of it to leave out; null for none. */
-export function afterSecond(position: string): { until: string; shown: number } | null {
-  const [, time = '', zone = '', shown = ''] =
+export function afterSecond(position: string): { until: string; count: number } | null {
+  const [, time = '', zone = '', count = ''] =
     /^([\dT:-]{19})(Z|[+-]\d{2}:?\d{2})~(\d{1,4})$/.exec(position) ?? []
-  return shown === '' ? null : { until: `${time}.999${zone}`, shown: Number(shown) }
+  return count === '' ? null : { until: `${time}.999${zone}`, count: Number(count) }
 }

@@ -31,17 +31,17 @@ export function usePendingForm<F extends Readonly<Record<string, string>>>(
   const first = opened.isSent ? opened.fields : { ...opened.fields, ...initial }
   const form = useForm<F>(first, async (fields) => {
     check(fields)
-    const sent = { key: pending.key, fields, isSent: true }
-    keepPending(kept, name, sent)
-    setPending(sent)
+    const submitted = { key: pending.key, fields, isSent: true }
+    keepPending(kept, name, submitted)
+    setPending(submitted)
     try {
-      await send(fields, sent.key)
+      await send(fields, submitted.key)
       forgetPending(kept, name)
     } catch (error) {
       if (isOutcomeUnknown(error)) throw error
       // Nothing was done: the next try is another write.
       forgetPending(kept, name)
-      setPending({ ...sent, key: newKey(), isSent: false })
+      setPending({ ...submitted, key: newKey(), isSent: false })
       throw error
     }
   })

@@ -103,9 +103,9 @@ export function Age({ atMs }: { readonly atMs: number }) {
     return () => clearInterval(timer)
   }, [])
   const seconds = Math.max(0, Math.floor((now - atMs) / 1000))
-  const shown =
+  const text =
     seconds < 120
       ? formatDuration(seconds, 'second')
       : formatDuration(Math.floor(seconds / 60), 'minute')
-  return <span class="muted">{t('state.age', { age: shown })}</span>
+  return <span class="muted">{t('state.age', { age: text })}</span>
 }

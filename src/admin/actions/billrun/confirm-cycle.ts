@@ -46,10 +46,10 @@ export const confirmcycle = action({
     parameters: { stamp: '202610', invoices: '101,102' },
     answer: { details: { confirmed: 2, not_for_bill: 0, refused: [] } },
   },
-  async run(sent, call) {
-    const name = await namedCycle(call, sent, REFUSED)
-    const invoices = numbersOf(sent.invoices)
-    const generatePdf = flagOf(sent.generate_pdf)
+  async run(parameters, call) {
+    const name = await namedCycle(call, parameters, REFUSED)
+    const invoices = numbersOf(parameters.invoices)
+    const generatePdf = flagOf(parameters.generate_pdf)
     const { cycle, status } = await stateOf(call, name)
     if (status === 'running') {
       throw new ActionError("Can't confirm invoices while the billing cycle run is ongoing")
@@ -69,15 +69,15 @@ export const confirmcycle = action({
   },
 })
 
-function flagOf(sent: string | undefined): boolean | undefined {
-  if (sent === undefined || sent === '') return undefined
-  if (sent === 'true' || sent === 'false') return sent === 'true'
+function flagOf(value: string | undefined): boolean | undefined {
+  if (value === undefined || value === '') return undefined
+  if (value === 'true' || value === 'false') return value === 'true'
   throw new ActionError('Field generate_pdf must be true or false')
 }
 
-function numbersOf(sent: unknown): number[] | null {
-  if (sent === undefined || sent === '') return null
-  const list: readonly unknown[] = Array.isArray(sent) ? sent : String(sent).split(',')
+function numbersOf(value: unknown): number[] | null {
+  if (value === undefined || value === '') return null
+  const list: readonly unknown[] = Array.isArray(value) ? value : String(value).split(',')
   const numbers = list.map((each) => (/^\s*\d{1,15}\s*$/.test(String(each)) ? Number(each) : 0))
   if (numbers.includes(0) || numbers.length === 0) {
     throw new ActionError('Field invoices must be numbers of invoices')

@@ -77,14 +77,14 @@ export const cycles = action({
       ],
     },
   },
-  async run(sent, call) {
-    const keys = keysOf(sent, call)
-    const invoicingDay = await dayOf(sent.invoicing_day, call)
+  async run(parameters, call) {
+    const keys = keysOf(parameters, call)
+    const invoicingDay = await dayOf(parameters.invoicing_day, call)
     const details = []
     for (const key of keys) {
       const state = await stateOf(call, { key, invoicingDay })
       const status =
-        sent.timeStatus === true
+        parameters.timeStatus === true
           ? { cycle_time_status: timeStatusOf(state.cycle, call.nowMs) }
           : { cycle_status: state.status }
       details.push({ ...rowOf(state, call), ...status })
@@ -93,16 +93,16 @@ export const cycles = action({
   },
 })
 
-interface SentRange {
+interface CycleRange {
   readonly from?: string
   readonly to?: string
   readonly stamp?: string
   readonly newestFirst?: boolean
 }
 
-function keysOf({ stamp, newestFirst = true, ...sent }: SentRange, call: ActionCall): string[] {
+function keysOf({ stamp, newestFirst = true, ...range }: CycleRange, call: ActionCall): string[] {
   const current = keyAt(call.nowMs, calendarOf(call.config))
-  const { from = keyAfter(current, -KEPT_MONTHS), to = current } = sent
+  const { from = keyAfter(current, -KEPT_MONTHS), to = current } = range
   const [first, last] = stamp === undefined ? [from, to] : [stamp, stamp]
   for (const [name, key] of Object.entries(stamp === undefined ? { from, to } : { stamp })) {
     if (!isCycleKey(key)) throw new ActionError(`Field ${name} must be a cycle key such as 202601`)
@@ -115,10 +115,14 @@ function keysOf({ stamp, newestFirst = true, ...sent }: SentRange, call: ActionC
 }
 
 /** The invoicing day; the day of the installation if a list names none. */
-async function dayOf(sent: string | undefined, call: ActionCall): Promise<number | null> {
+async function dayOf(value: string | undefined, call: ActionCall): Promise<number | null> {
   if (!(await readSettings(call)).multi_day_cycle) return null
-  if (sent === undefined) return call.config.rating.cycleDay
-  const { invoicingDay } = await namedCycle(call, { stamp: '202601', invoicing_day: sent }, REFUSED)
+  if (value === undefined) return call.config.rating.cycleDay
+  const { invoicingDay } = await namedCycle(
+    call,
+    { stamp: '202601', invoicing_day: value },
+    REFUSED,
+  )
   return invoicingDay
 }
 
@@ -197,11 +201,11 @@ export const cycle = action({
       },
     },
   },
-  async run(sent, call) {
-    const name = await namedCycle(call, sent, REFUSED)
+  async run(parameters, call) {
+    const name = await namedCycle(call, parameters, REFUSED)
     const state = await stateOf(call, name)
     const unconfirmed =
-      sent.totals === true
+      parameters.totals === true
         ? { unconfirmed: await sumUnconfirmed(call.catalog, state.cycle, call.signal) }
         : {}
     const progress = await progressOf(state, name, call)

@@ -27,10 +27,10 @@ export interface RefusedName {
 /** The cycle that a call names. Throws `ActionError`. */
 export async function namedCycle(
   call: ActionCall,
-  sent: { readonly stamp?: string; readonly invoicing_day?: string },
+  parameters: { readonly stamp?: string; readonly invoicing_day?: string },
   refused: RefusedName,
 ): Promise<RunName> {
-  const { stamp = '', invoicing_day: day = '' } = sent
+  const { stamp = '', invoicing_day: day = '' } = parameters
   if (!isCycleKey(stamp)) throw new ActionError(refused.stamp)
   const { multi_day_cycle: isMultiDay } = await readSettings(call)
   if (!isMultiDay) return { key: stamp, invoicingDay: null }

@@ -32,8 +32,8 @@ export const retryparked = action({
     parameters: { stamp: '202611', aids: [17] },
     answer: { details: { accounts: 1, invoices: 1, empty: 0, confirmed: 0, failed: 0 } },
   },
-  async run(sent, call) {
-    const { cycle, aids } = await namedAccounts(sent, call)
+  async run(parameters, call) {
+    const { cycle, aids } = await namedAccounts(parameters, call)
     const parts = cycleOf(call)
     const counts = await parts.withWorkers((workers) =>
       retryParked({ ...parts, workers }, cycle, aids),
@@ -50,22 +50,23 @@ export const skipparked = action({
   parameters: PARAMETERS,
   answer: { details: object('The result.', { skipped: integer('Accounts that are left out.') }) },
   example: { parameters: { stamp: '202611', aids: [17] }, answer: { details: { skipped: 1 } } },
-  async run(sent, call) {
-    const { cycle, aids } = await namedAccounts(sent, call)
+  async run(parameters, call) {
+    const { cycle, aids } = await namedAccounts(parameters, call)
     return { details: { skipped: await skipParked(call, cycle.id, aids, call.actor) } }
   },
 })
 
-interface SentAccounts {
+interface AccountParameters {
   readonly stamp?: string
   readonly invoicing_day?: string
   readonly aids?: unknown
 }
 
 /** A run that is under way counts its accounts itself. */
-async function namedAccounts(sent: SentAccounts, call: ActionCall) {
-  const aids = sent.aids === undefined || sent.aids === '' ? null : aidsOf(sent.aids)
-  const { cycle, run } = await stateOf(call, await namedCycle(call, sent, REFUSED))
+async function namedAccounts(parameters: AccountParameters, call: ActionCall) {
+  const aids =
+    parameters.aids === undefined || parameters.aids === '' ? null : aidsOf(parameters.aids)
+  const { cycle, run } = await stateOf(call, await namedCycle(call, parameters, REFUSED))
   if (run?.state === 'running') {
     throw new ActionError(`Billing cycle ${cycle.key} is running: wait, or pause it`)
   }

@@ -143,12 +143,12 @@ export const preview = action({
       },
     },
   },
-  async run(sent, call) {
-    const name = await namedCycle(call, sent, REFUSED)
-    const { aid = null, after = 0, back = BACK } = sent
+  async run(parameters, call) {
+    const name = await namedCycle(call, parameters, REFUSED)
+    const { aid = null, after = 0, back = BACK } = parameters
     const { compute, openAccounts, config, catalog } = cycleOf(call)
     const { isExternal } = await openAccounts()
-    const assumed = await assumedIn(sent.assume, call)
+    const assumed = await assumedIn(parameters.assume, call)
     if (!mayAssume(assumed, isExternal)) throw new ActionError(`assume: ${ASSUMED_ELSEWHERE}`)
     if (!isExternal) await checkAccounts(catalog, aid, assumed)
     const state = await stateOf(call, name)
@@ -159,7 +159,7 @@ export const preview = action({
       { catalog, config, compute, openAccounts },
       { ...request, ...limits },
     )
-    let totals = totalsIn(sent.so_far)
+    let totals = totalsIn(parameters.so_far)
     const accounts: AccountPreview[] = []
     let count = 0
     for await (const account of computed) {
@@ -176,10 +176,10 @@ export const preview = action({
   },
 })
 
-async function assumedIn(sent: unknown, { catalog, config }: ActionCall) {
-  if (isUnset(sent)) return null
+async function assumedIn(value: unknown, { catalog, config }: ActionCall) {
+  if (isUnset(value)) return null
   try {
-    return await readAssumed(catalog, sent, config.rating.timeZone)
+    return await readAssumed(catalog, value, config.rating.timeZone)
   } catch (error) {
     if (!(error instanceof FieldError)) throw error
     throw new ActionError(`assume${error.path === '' ? ' ' : '.'}${error.message}`)
@@ -187,9 +187,9 @@ async function assumedIn(sent: unknown, { catalog, config }: ActionCall) {
 }
 
 /** Throws `ActionError` unless they are totals of an answer. */
-function totalsIn(sent: unknown): PreviewTotals {
-  if (isUnset(sent)) return NO_TOTALS
-  const totals = isObject(sent) ? sent : {}
+function totalsIn(value: unknown): PreviewTotals {
+  if (isUnset(value)) return NO_TOTALS
+  const totals = isObject(value) ? value : {}
   const named = Object.entries(NO_TOTALS).map(([name, none]) => {
     const value = totals[name]
     const amount = amountOf(value)

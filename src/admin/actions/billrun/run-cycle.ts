@@ -38,18 +38,18 @@ export const completecycle = action({
     parameters: { stamp: '202611', generate_pdf: 'false' },
     answer: { details: { job: '655f1c3a9b3d4c6e8f7a0b1c', accounts: 1200 } },
   },
-  async run(sent, call) {
-    const name = await namedCycle(call, sent, REFUSED)
+  async run(parameters, call) {
+    const name = await namedCycle(call, parameters, REFUSED)
     const state = await stateOf(call, name)
-    await refuseRun(call, state, sent.rerun === true)
-    const { generate_pdf: pdf } = sent
+    await refuseRun(call, state, parameters.rerun === true)
+    const { generate_pdf: pdf } = parameters
     if (pdf === undefined || pdf === '') {
       throw new ActionError('Following field/s are missing: generate_pdf')
     }
     if (pdf !== 'true' && pdf !== 'false') throw new ActionError(INVALID)
     const { actor, catalog, clock } = call
     const { cycle } = state
-    const rerun = sent.rerun === true
+    const rerun = parameters.rerun === true
     const { openAccounts } = cycleOf(call)
     const run = await beginRun(
       { catalog, clock, openAccounts },
@@ -88,8 +88,8 @@ export const pausecycle = action({
   parameters: Type.Object({ stamp: STAMP, invoicing_day: INVOICING_DAY }),
   answer: {},
   example: { parameters: { stamp: '202611' }, answer: {} },
-  async run(sent, call) {
-    const { cycle } = await stateOf(call, await namedCycle(call, sent, REFUSED))
+  async run(parameters, call) {
+    const { cycle } = await stateOf(call, await namedCycle(call, parameters, REFUSED))
     if (await pauseByHand(call, cycle, call.actor)) return {}
     throw new ActionError(`Billing cycle ${cycle.key} is not running`)
   },
@@ -124,9 +124,9 @@ export const specificcycle = action({
     parameters: { stamp: '202611', aids: [17] },
     answer: { details: { accounts: 1, invoices: 1, empty: 0, confirmed: 0, failed: 0 } },
   },
-  async run(sent, call) {
-    const name = await namedCycle(call, sent, REFUSED)
-    const aids = aidsOf(sent.aids)
+  async run(parameters, call) {
+    const name = await namedCycle(call, parameters, REFUSED)
+    const aids = aidsOf(parameters.aids)
     const { status, cycle } = await stateOf(call, name)
     if (status !== 'to_run' && status !== 'finished' && status !== 'to_rerun') {
       throw new ActionError("Can't Run")
@@ -139,9 +139,9 @@ export const specificcycle = action({
   },
 })
 
-export function aidsOf(sent: unknown): number[] {
-  const list = Array.isArray(sent) ? (sent as unknown[]) : sent === undefined ? [] : [sent]
-  if (list.length === 0 || sent === '')
+export function aidsOf(value: unknown): number[] {
+  const list = Array.isArray(value) ? (value as unknown[]) : value === undefined ? [] : [value]
+  if (list.length === 0 || value === '')
     throw new ActionError('Need to supply at least one account id')
   const aids = list.map((each) => (/^\s*[1-9]\d{0,14}\s*$/.test(String(each)) ? Number(each) : 0))
   // The text of existing clients.
@@ -157,8 +157,8 @@ export const resetcycle = action({
   parameters: Type.Object({ stamp: STAMP, invoicing_day: INVOICING_DAY }),
   answer: {},
   example: { parameters: { stamp: '202611' }, answer: {} },
-  async run(sent, call) {
-    const name = await namedCycle(call, sent, REFUSED)
+  async run(parameters, call) {
+    const name = await namedCycle(call, parameters, REFUSED)
     const { cycle, status } = await stateOf(call, name)
     const isReset = status === 'finished' && (await resetRun(call, cycle, call.actor))
     if (!isReset) throw new ActionError('error')

@@ -46,12 +46,12 @@ export const activity = action({
     parameters: { sid: 7, include_outgoing: true, from_date: '2026-11-01' },
     answer: { details: [] },
   },
-  async run(given, call) {
-    const { sid, numberAt } = await subscriberOf(given.sid, call)
+  async run(parameters, call) {
+    const { sid, numberAt } = await subscriberOf(parameters.sid, call)
     const usagets = [
-      ...(given.include_incoming === true ? ['incoming_call'] : []),
-      ...(given.include_outgoing === true ? ['call'] : []),
-      ...(given.include_sms === true ? ['sms'] : []),
+      ...(parameters.include_incoming === true ? ['incoming_call'] : []),
+      ...(parameters.include_outgoing === true ? ['call'] : []),
+      ...(parameters.include_sms === true ? ['sms'] : []),
     ]
     if (usagets.length === 0) {
       throw new ActionError(
@@ -61,7 +61,7 @@ export const activity = action({
     const {
       from_date: from = new Date(call.nowMs - WINDOW_MS),
       to_date: to = new Date(call.nowMs),
-    } = given
+    } = parameters
     if (from.getTime() > to.getTime()) throw new ActionError('from_date is after to_date')
     const filter = { sid, usaget: { $in: usagets }, urt: { $gte: from, $lte: to } }
     const rows = await call.catalog.reads.lines
@@ -80,9 +80,9 @@ interface Subscriber {
 }
 
 /** A subscriber that exists or has existed. */
-async function subscriberOf(sent: unknown, call: ActionCall): Promise<Subscriber> {
-  if (sent === undefined || sent === '') throw new ActionError(NOT_EXISTS)
-  const sid = integerOf(sent)
+async function subscriberOf(value: unknown, call: ActionCall): Promise<Subscriber> {
+  if (value === undefined || value === '') throw new ActionError(NOT_EXISTS)
+  const sid = integerOf(value)
   if (sid === null) throw new ActionError('Field sid should be of type Integer')
   const revisions = await revisionsOf(sid, call)
   if (revisions.length === 0) throw new ActionError(NOT_EXISTS)
@@ -132,9 +132,9 @@ function rowOf(
   const isMissing = own !== undefined && (isUnset(line[own]) || line[own] === '')
   const number = isMissing ? numberAt(atMs) : undefined
   const known = isMissing && !isUnset(number) && number !== '' ? { ...line, [own]: number } : line
-  const shown = OPTIONAL_FIELDS.filter((name) => known[name] !== undefined)
+  const present = OPTIONAL_FIELDS.filter((name) => known[name] !== undefined)
   const date = urt instanceof Date ? localText(urt, config.rating.timeZone) : ''
-  return { date, ...Object.fromEntries(shown.map((name) => [name, known[name]])) }
+  return { date, ...Object.fromEntries(present.map((name) => [name, known[name]])) }
 }
 
 /** `2026-01-31 10:00:00`, in local time. */

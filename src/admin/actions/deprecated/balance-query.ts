@@ -18,7 +18,7 @@ const SORTABLE = ['from', 'to', 'pp_includes_external_id', 'pp_includes_name', '
 type SortField = (typeof SORTABLE)[number]
 
 /** Parameters of the request. */
-export interface SentQuery {
+export interface BalanceParameters {
   readonly sid?: unknown
   readonly from?: Date | undefined
   readonly to?: Date | undefined
@@ -30,19 +30,22 @@ export interface SentQuery {
   readonly completeAvailableBalances?: boolean | undefined
 }
 
-export async function queryBalances(sent: SentQuery, call: ActionCall): Promise<ActionAnswer> {
-  const { aggregate = true, completeAvailableBalances: completes = true } = sent
-  const sid = subscriberIn(sent.sid)
-  const isSelected = includeFilter(sent)
-  const isValid = validityFilter(sent, call.nowMs)
-  const order = orderOf(sent)
+export async function queryBalances(
+  parameters: BalanceParameters,
+  call: ActionCall,
+): Promise<ActionAnswer> {
+  const { aggregate = true, completeAvailableBalances: completes = true } = parameters
+  const sid = subscriberIn(parameters.sid)
+  const isSelected = includeFilter(parameters)
+  const isValid = validityFilter(parameters, call.nowMs)
+  const order = orderOf(parameters)
   const aid = await accountOf(call, sid)
   const found = (await readBalances(call, aid, sid)).filter(
     (one) => isSelected(one) && isValid(one),
   )
-  const shown: Fields[] = aggregate ? aggregated(found) : found.map((one) => ({ ...one }))
+  const rows: Fields[] = aggregate ? aggregated(found) : found.map((one) => ({ ...one }))
   const missing = completes ? await missingBalances(call, { aid, sid }, found.map(includeIdOf)) : []
-  const all = [...shown, ...missing.filter(isSelected)].sort(order)
+  const all = [...rows, ...missing.filter(isSelected)].sort(order)
   if (all.length === 0) throw new ActionError('Balances not found', CODES.notFound)
   const hidden = DEFINITIONS.get('balances')?.hidden ?? []
   return {
@@ -52,10 +55,10 @@ export async function queryBalances(sent: SentQuery, call: ActionCall): Promise<
 }
 
 /** Throws `ActionError`. */
-export function subscriberIn(sent: unknown): number {
-  const sid = isEmpty(sent) || sent === '' ? null : integerOf(sent)
+export function subscriberIn(value: unknown): number {
+  const sid = isEmpty(value) || value === '' ? null : integerOf(value)
   if (sid !== null && sid > 0) return sid
-  const isMissing = isEmpty(sent) || sent === ''
+  const isMissing = isEmpty(value) || value === ''
   const text = isMissing ? 'sid is missing' : 'Field sid should be of type Integer'
   throw new ActionError(text, CODES.noSubscriber)
 }
@@ -66,9 +69,9 @@ function includeIdOf({ pp_includes_external_id: id }: Include): number {
   return id
 }
 
-function includeFilter(sent: SentQuery): (one: Include) => boolean {
-  const { pp_includes_name: name = '', pp_includes_external_id: sentId } = sent
-  const hasId = !isEmpty(sentId) && sentId !== ''
+function includeFilter(parameters: BalanceParameters): (one: Include) => boolean {
+  const { pp_includes_name: name = '', pp_includes_external_id: idValue } = parameters
+  const hasId = !isEmpty(idValue) && idValue !== ''
   if (name !== '' && hasId) {
     throw new ActionError(
       'pp_includes_name and pp_includes_external_id cannot be combined',
@@ -77,13 +80,16 @@ function includeFilter(sent: SentQuery): (one: Include) => boolean {
   }
   if (name !== '') return (one) => one.pp_includes_name === name
   if (!hasId) return () => true
-  const id = integerOf(sentId)
+  const id = integerOf(idValue)
   if (id === null) throw new ActionError('Field pp_includes_external_id should be of type Integer')
   return (one) => one.pp_includes_external_id === id
 }
 
 /** Without dates, what is valid now; otherwise what is valid at some time of the period. */
-function validityFilter({ from, to }: SentQuery, nowMs: number): (one: LiveBalance) => boolean {
+function validityFilter(
+  { from, to }: BalanceParameters,
+  nowMs: number,
+): (one: LiveBalance) => boolean {
   if ((from === undefined) !== (to === undefined)) {
     throw new ActionError('from and to must be given together')
   }
@@ -92,14 +98,17 @@ function validityFilter({ from, to }: SentQuery, nowMs: number): (one: LiveBalan
   return (one) => one.from.getTime() <= endMs && one.to.getTime() > beginMs
 }
 
-function orderOf({ sort = '', sortOrder: sent }: SentQuery): (a: Fields, b: Fields) => number {
+function orderOf({
+  sort = '',
+  sortOrder: value,
+}: BalanceParameters): (a: Fields, b: Fields) => number {
   const names = sort === '' ? ['pp_includes_external_id'] : sort.split(',').map((one) => one.trim())
   const isKnown = (name: string): name is SortField => SORTABLE.some((each) => each === name)
   const unknown = names.find((name) => !isKnown(name))
   if (unknown !== undefined) {
     throw new ActionError(`sort: ${unknown.slice(0, 64)} is not one of ${SORTABLE.join(', ')}`)
   }
-  const direction = isEmpty(sent) || sent === '' ? 1 : integerOf(sent)
+  const direction = isEmpty(value) || value === '' ? 1 : integerOf(value)
   if (direction !== 1 && direction !== -1) throw new ActionError('sortOrder must be 1 or -1')
   return (a, b) => {
     const orders = names.map((name) => compareValues(a[name], b[name]) * direction)

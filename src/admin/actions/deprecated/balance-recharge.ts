@@ -13,7 +13,7 @@ import { callEntity, idTextOf, withTextDates } from './entity-calls.ts'
 const SECOND_MS = 1000
 
 /** Parameters of the request. */
-export interface SentRecharge {
+export interface RechargeParameters {
   readonly sid?: unknown
   readonly query?: Fields | undefined
   readonly upsert?: Fields | undefined
@@ -21,16 +21,19 @@ export interface SentRecharge {
 }
 
 /** Rejects as the entity API does. */
-export async function recharge(sent: SentRecharge, call: ActionCall): Promise<ActionAnswer> {
-  const sid = subscriberIn(sent.sid)
-  const { target, needsValue } = await targetOf(sent.query ?? {}, sid, call)
-  const upsert = sent.upsert ?? {}
+export async function recharge(
+  parameters: RechargeParameters,
+  call: ActionCall,
+): Promise<ActionAnswer> {
+  const sid = subscriberIn(parameters.sid)
+  const { target, needsValue } = await targetOf(parameters.query ?? {}, sid, call)
+  const upsert = parameters.upsert ?? {}
   const update = {
     ...(needsValue && { value: valueIn(upsert) }),
     ...operationIn(upsert),
     ...expiryIn(upsert, call),
   }
-  const additional = additionalOf(sent.additional ?? {}, upsert)
+  const additional = additionalOf(parameters.additional ?? {}, upsert)
   const done = await callEntity(call, 'balances', 'update', {
     query: target,
     update,
@@ -73,9 +76,9 @@ async function targetOf(query: Fields, sid: number, call: ActionCall): Promise<T
   if (unknown !== undefined) {
     throw new ActionError(`query.${unknown.slice(0, 64)} is not known here`)
   }
-  const given = Object.entries(query).filter(([, value]) => !isEmpty(value) && value !== '')
-  const [first] = given
-  if (first === undefined || given.length > 1) {
+  const present = Object.entries(query).filter(([, value]) => !isEmpty(value) && value !== '')
+  const [first] = present
+  if (first === undefined || present.length > 1) {
     throw new ActionError(`query must have exactly one of ${Object.keys(NAMES).join(', ')}`)
   }
   const [name, value] = first
@@ -109,8 +112,8 @@ async function ownerOf(id: string, sid: number, call: ActionCall): Promise<Field
   return found?.sid === 0 ? { aid: await accountOf(call, sid) } : { sid }
 }
 
-async function planByExternalId(catalog: Catalog, sent: unknown, nowMs: number): Promise<string> {
-  const id = integerOf(sent)
+async function planByExternalId(catalog: Catalog, value: unknown, nowMs: number): Promise<string> {
+  const id = integerOf(value)
   if (id === null) {
     throw new ActionError('Field query.charging_plan_external_id should be of type Integer')
   }
@@ -153,10 +156,10 @@ function operationIn({ operation }: Fields): Fields {
 }
 
 /** The credit ends with the last second of the day. */
-function expiryIn({ expiration_date: sent }: Fields, { config, nowMs }: ActionCall): Fields {
-  if (isEmpty(sent) || sent === '') return {}
+function expiryIn({ expiration_date: value }: Fields, { config, nowMs }: ActionCall): Fields {
+  if (isEmpty(value) || value === '') return {}
   const { timeZone } = config.rating
-  const date = dateOf(sent, { timeZone, nowMs })
+  const date = dateOf(value, { timeZone, nowMs })
   if (date === null) throw new ActionError(`upsert.expiration_date must be ${DATES}`)
   const day = { months: 0, days: 1, hours: 0, untilMidnight: true }
   const endMs = endOf(day, date.getTime(), timeZone) - SECOND_MS

@@ -38,12 +38,12 @@ export const balance = action({
   files: [MEDIA_TYPE],
   example: { parameters: { account_id: 1001, subscribers: 0 }, answer: {} },
   async run({ account_id: account, aid: other, subscribers }, call) {
-    const sent = account === undefined || account === '' ? other : account
-    const aid = sent === undefined || sent === '' ? null : integerOf(sent)
+    const value = account === undefined || account === '' ? other : account
+    const aid = value === undefined || value === '' ? null : integerOf(value)
     if (aid === null || aid < 1) throw new ActionError('aid field is not numeric')
     const requested = requestedSids(subscribers)
-    const shown = requested === null ? 'none' : requested.join()
-    const xml = await cached(call, `${aid}/${shown}`, async () =>
+    const text = requested === null ? 'none' : requested.join()
+    const xml = await cached(call, `${aid}/${text}`, async () =>
       xmlOf(await readBalance(call, aid, requested)),
     )
     const bytes = Buffer.from(xml)
@@ -52,9 +52,9 @@ export const balance = action({
 })
 
 /** Numbers of subscribers; empty for all, null for none. */
-function requestedSids(sent: unknown): readonly number[] | null {
-  if (sent === undefined || sent === '') return null
-  const list: readonly unknown[] = Array.isArray(sent) ? sent : String(sent).split(',')
+function requestedSids(value: unknown): readonly number[] | null {
+  if (value === undefined || value === '') return null
+  const list: readonly unknown[] = Array.isArray(value) ? value : String(value).split(',')
   if (list.length > SUBSCRIBERS_MAX) {
     throw new ActionError(`Maximum of subscribers is ${SUBSCRIBERS_MAX}`)
   }

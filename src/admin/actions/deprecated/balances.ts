@@ -51,16 +51,16 @@ export const balances = action({
     },
     answer: { desc: 'Success updating balances', details: [] },
   },
-  async run(given, call) {
-    const method = methodOf(given.method, METHODS)
-    return method === 'query' ? queryBalances(given, call) : recharge(given, call)
+  async run(parameters, call) {
+    const method = methodOf(parameters.method, METHODS)
+    return method === 'query' ? queryBalances(parameters, call) : recharge(parameters, call)
   },
 })
 
 /** `query` if it may have the secret of a card, also as JSON text with escape sequences. */
 function secretParameters(raw: RawParameters): readonly string[] {
-  const sent = raw.get('query')
-  const text = typeof sent === 'string' ? sent : JSON.stringify(sent ?? null)
+  const value = raw.get('query')
+  const text = typeof value === 'string' ? value : JSON.stringify(value ?? null)
   return /secret|\\u/.test(text) ? ['query'] : []
 }
 

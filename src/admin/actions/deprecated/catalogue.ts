@@ -49,8 +49,8 @@ export async function readRevisions(
 
 const SUCCESSOR = '/billapi, which has pages'
 
-function idsOf(sent: unknown): readonly string[] {
-  const list: readonly unknown[] = Array.isArray(sent) ? sent : [sent]
+function idsOf(value: unknown): readonly string[] {
+  const list: readonly unknown[] = Array.isArray(value) ? value : [value]
   return list.map((each) => {
     const id = idTextOf(each)
     if (id === null) throw new ActionError('query._id must have ids of 24 hexadecimal digits')
@@ -68,16 +68,16 @@ function validityOf(from: unknown, to: unknown, { nowMs }: ActionCall): Fields {
 }
 
 /** A date, or operators with dates. */
-function periodOf(name: 'from' | 'to', sent: unknown): Fields {
-  if (sent === undefined) return {}
-  const isOperators = isObject(sent) && Object.keys(sent).some((key) => key.startsWith('$'))
-  return { [name]: isOperators ? sent : { $eq: sent } }
+function periodOf(name: 'from' | 'to', value: unknown): Fields {
+  if (value === undefined) return {}
+  const isOperators = isObject(value) && Object.keys(value).some((key) => key.startsWith('$'))
+  return { [name]: isOperators ? value : { $eq: value } }
 }
 
 /** The names in `strip`; null to show whole documents. */
-export function stripOf(sent: unknown): readonly string[] | null {
-  if (sent === undefined || sent === '') return null
-  const list: readonly unknown[] = Array.isArray(sent) ? sent : [sent]
+export function stripOf(value: unknown): readonly string[] | null {
+  if (value === undefined || value === '') return null
+  const list: readonly unknown[] = Array.isArray(value) ? value : [value]
   if (list.length === 0) return null
   if (list.length > STRIPPED_MAX) throw new ActionError(`Maximum of strip is ${STRIPPED_MAX}`)
   return list.map((name) => {

@@ -39,18 +39,20 @@ export const datausage = action({
     },
     answer: { subscribers_count: 1, output: { aid: { 1001: { subs: { 7: '612.50' } } } } },
   },
-  async run(given, call) {
-    const missing = REQUIRED.find((name) => given[name] === undefined || given[name] === '')
+  async run(parameters, call) {
+    const missing = REQUIRED.find(
+      (name) => parameters[name] === undefined || parameters[name] === '',
+    )
     if (missing !== undefined) throw new ActionError(`Missing required parameter: ${missing}`)
-    const { plan = '', billrun = '' } = given
+    const { plan = '', billrun = '' } = parameters
     if (!isCycleKey(billrun)) throw new ActionError('Illegal billrun key')
-    const megabytes = amountOf(given.data_usage)
+    const megabytes = amountOf(parameters.data_usage)
     if (megabytes === null || megabytes.isNegative()) {
       throw new ActionError('Field data_usage should be of type Float')
     }
     const accounts = {
-      $gte: accountAt(given.from_account_id, 'from_account_id'),
-      $lte: accountAt(given.to_account_id, 'to_account_id'),
+      $gte: accountAt(parameters.from_account_id, 'from_account_id'),
+      $lte: accountAt(parameters.to_account_id, 'to_account_id'),
     }
     const rows = await usageOf(call, {
       filter: { aid: accounts, billrun, plan, usaget: 'data' },
@@ -60,8 +62,8 @@ export const datausage = action({
   },
 })
 
-function accountAt(sent: unknown, name: string): number {
-  const aid = integerOf(sent)
+function accountAt(value: unknown, name: string): number {
+  const aid = integerOf(value)
   if (aid === null) throw new ActionError(`Field ${name} should be of type Integer`)
   return aid
 }

@@ -93,9 +93,9 @@ export function withTextDates(value: unknown, call: ActionCall): unknown {
 }
 
 /** The operation that `method` selects. */
-export function methodOf<M extends string>(given: string | undefined, known: readonly M[]): M {
-  if (given === undefined || given === '') throw new ActionError('No method supplied', 1)
-  const found = known.find((each) => each === given)
+export function methodOf<M extends string>(value: string | undefined, known: readonly M[]): M {
+  if (value === undefined || value === '') throw new ActionError('No method supplied', 1)
+  const found = known.find((each) => each === value)
   if (found === undefined) throw new ActionError('Unsupported method', 1)
   return found
 }

@@ -62,7 +62,7 @@ export const find = action({
   async run({ collection, query, project, sort, page, size }, call) {
     const name = typeof collection === 'string' ? collection : ''
     if (!Object.hasOwn(COLLECTIONS, name)) {
-      throw new ActionError(`Illegal collection name: ${shown(collection)}`)
+      throw new ActionError(`Illegal collection name: ${shortText(collection)}`)
     }
     const conditions = objectOf(query, 'query')
     const compound = {
@@ -91,8 +91,8 @@ export const find = action({
 })
 
 function entityActionsOf(raw: RawParameters): readonly EntityAction[] {
-  const given = String(raw.get('collection'))
-  const name = Object.hasOwn(COLLECTIONS, given) ? COLLECTIONS[given] : null
+  const collection = String(raw.get('collection'))
+  const name = Object.hasOwn(COLLECTIONS, collection) ? COLLECTIONS[collection] : null
   if (name === null || name === undefined) return []
   const others = storedIn(name).map((definition) => definition.name)
   return [...new Set([name, ...others])].map((each) => ({ collection: each, action: 'get' }))
@@ -131,10 +131,10 @@ function objectOf(value: unknown, name: string): Fields {
   if (value === undefined || value === '') return {}
   if (Array.isArray(value) && value.length === 0) return {}
   if (isObject(value)) return value
-  throw new ActionError(`Illegal ${name}: ${shown(value)}`)
+  throw new ActionError(`Illegal ${name}: ${shortText(value)}`)
 }
 
-function shown(value: unknown): string {
+function shortText(value: unknown): string {
   const text = typeof value === 'string' ? value : (JSON.stringify(value) ?? '')
   return text.slice(0, SHOWN_LENGTH)
 }

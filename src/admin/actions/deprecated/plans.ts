@@ -19,8 +19,8 @@ export const plans = action({
     ),
   },
   example: { parameters: { query: { name: 'GOLD' } }, answer: { details: [] } },
-  async run({ query, strip: sent }, call) {
-    const strip = stripOf(sent)
+  async run({ query, strip: value }, call) {
+    const strip = stripOf(value)
     const found = await readRevisions(call, 'plans', query)
     const rows = found.map((row) => documentView(row, call))
     return { details: strip === null ? rows : columnsOf(rows, strip) }

@@ -42,8 +42,8 @@ export const rates = action({
       ],
     },
   },
-  async run({ query, strip: sent }, call) {
-    const strip = stripOf(sent)
+  async run({ query, strip: value }, call) {
+    const strip = stripOf(value)
     const found = await readRevisions(call, 'rates', query)
     if (strip === null) return { details: found.map(rateView) }
     return {
@@ -59,13 +59,13 @@ export const rates = action({
 function rateView({ key, rates: prices, tariff_category: category = 'retail' }: Fields) {
   const byUsage = isObject(prices) ? Object.entries(prices) : []
   const plans = byUsage.flatMap(([, byPlan]) => (isObject(byPlan) ? Object.keys(byPlan) : []))
-  const shown = byUsage.map(([usaget, byPlan]) => {
+  const usages = byUsage.map(([usaget, byPlan]) => {
     const base = isObject(byPlan) ? byPlan[BASE] : undefined
     return [usaget, priceView(isObject(base) ? base : {}, String(category))] as const
   })
   return {
     key,
-    rates: shown.length === 0 ? [] : Object.fromEntries(shown),
+    rates: usages.length === 0 ? [] : Object.fromEntries(usages),
     plans: [...new Set(plans)].filter((plan) => plan !== BASE),
   }
 }

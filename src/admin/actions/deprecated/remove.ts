@@ -30,9 +30,9 @@ export const remove = action({
     parameters: { stamps: ['9b3f0c5d1e2a4b6c8d7e9f0a1b2c3d4e'] },
     answer: { status: 1 },
   },
-  async run({ stamps: sent }, call) {
+  async run({ stamps: value }, call) {
     if (!call.config.actions.remove) return { status: false, desc: 'remove is not enabled' }
-    const stamps = stampsOf(sent)
+    const stamps = stampsOf(value)
     if (stamps === null) return INVALID
     let removed = 0
     for (const id of await removableLines(call, stamps)) {
@@ -49,9 +49,9 @@ export const remove = action({
   },
 })
 
-function stampsOf(sent: unknown): readonly string[] | null {
-  if (sent === undefined || sent === '') return null
-  const list: readonly unknown[] = Array.isArray(sent) ? sent : String(sent).split(',')
+function stampsOf(value: unknown): readonly string[] | null {
+  if (value === undefined || value === '') return null
+  const list: readonly unknown[] = Array.isArray(value) ? value : String(value).split(',')
   const stamps = list.map((each) => (typeof each === 'string' ? each.trim() : ''))
   const isValid = stamps.length > 0 && stamps.length <= STAMPS_MAX
   return isValid && stamps.every((stamp) => STAMP.test(stamp)) ? [...new Set(stamps)] : null

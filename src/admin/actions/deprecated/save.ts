@@ -45,14 +45,14 @@ export const save = action({
     },
     answer: {},
   },
-  async run({ id: sent, coll, type, data: given, duplicate_rates: isWithRates }, call) {
+  async run({ id: value, coll, type, data: given, duplicate_rates: isWithRates }, call) {
     if (isWithRates === true) throw new ActionError('duplicate_rates is not supported')
     const data = dataOf(given)
     if (type === 'new') {
       await callEntity(call, coll, 'create', { update: data })
       return {}
     }
-    const id = idTextOf(sent)
+    const id = idTextOf(value)
     if (id === null) throw new ActionError('Field id must be an id of 24 hexadecimal digits')
     const update = type === 'duplicate' ? await duplicateOf(call, coll, id, data) : data
     const target = type === 'duplicate' ? {} : { query: { _id: id } }
@@ -69,8 +69,8 @@ function entityActionsOf(raw: RawParameters): readonly EntityAction[] {
     : [{ collection, action: ACTIONS[type] }]
 }
 
-function dataOf(given: unknown): Fields {
-  const data = typeof given === 'string' && given !== '' ? parseJson(given, 'data') : given
+function dataOf(value: unknown): Fields {
+  const data = typeof value === 'string' && value !== '' ? parseJson(value, 'data') : value
   const isEmpty = data === undefined || data === '' || Object.keys(Object(data)).length === 0
   if (isEmpty) throw new ActionError('Data is empty !!!')
   if (!isObject(data)) throw new ActionError('Field data should be of type Object')

@@ -37,18 +37,18 @@ export const statistics = action({
     parameters: { method: 'query', from: '2026-11-01' },
     answer: { desc: [], details: [] },
   },
-  async run(given, call) {
-    const method = methodOf(given.method, METHODS)
-    return method === 'create' ? create(given.statistics, call) : query(given, call)
+  async run(parameters, call) {
+    const method = methodOf(parameters.method, METHODS)
+    return method === 'create' ? create(parameters.statistics, call) : query(parameters, call)
   },
 })
 
-async function create(sent: unknown, call: ActionCall): Promise<ActionAnswer> {
+async function create(value: unknown, call: ActionCall): Promise<ActionAnswer> {
   const { catalog, nowMs, actor } = call
   const document: StatisticsDocument = {
     _id: new ObjectId(),
     creation_date: new Date(nowMs),
-    statistics: statisticsIn(sent),
+    statistics: statisticsIn(value),
   }
   await catalog.transaction('store statistics', async (session) => {
     await catalog.statistics.insertOne(document, { session })

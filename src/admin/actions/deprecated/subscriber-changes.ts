@@ -24,7 +24,7 @@ const CODES = {
 } as const
 
 /** Parameters of the request. */
-export interface SentChange {
+export interface SubscriberParameters {
   readonly query?: Fields | undefined
   readonly update?: Fields | undefined
   readonly track_history?: boolean | undefined
@@ -33,8 +33,11 @@ export interface SentChange {
 }
 
 /** Rejects as the entity API does. */
-export async function closeSubscriber(sent: SentChange, call: ActionCall): Promise<ActionAnswer> {
-  const { query = {}, keep_balances: keepsBalances = false } = sent
+export async function closeSubscriber(
+  parameters: SubscriberParameters,
+  call: ActionCall,
+): Promise<ActionAnswer> {
+  const { query = {}, keep_balances: keepsBalances = false } = parameters
   if (isEmpty(query)) throw new ActionError('query is missing', CODES.closeQuery)
   if (isEmpty(query['sid'])) throw new ActionError('query.sid is missing', CODES.closeSid)
   const current = await currentRevision(call, 'subscribers', identityIn(query) ?? {})
@@ -47,13 +50,20 @@ export async function closeSubscriber(sent: SentChange, call: ActionCall): Promi
 }
 
 /** Rejects as the entity API does. */
-export async function updateSubscriber(sent: SentChange, call: ActionCall): Promise<ActionAnswer> {
-  const { track_history: tracks = true, keep_balances: keepsBalances = true, keep_lines } = sent
+export async function updateSubscriber(
+  parameters: SubscriberParameters,
+  call: ActionCall,
+): Promise<ActionAnswer> {
+  const {
+    track_history: tracks = true,
+    keep_balances: keepsBalances = true,
+    keep_lines,
+  } = parameters
   if (keep_lines === false) {
     throw new ActionError('keep_lines cannot be false: lines stay with their subscriber')
   }
-  const before = await targetOf(sent.query ?? {}, call)
-  const update = changesOf(sent.update ?? {}, before)
+  const before = await targetOf(parameters.query ?? {}, call)
+  const update = changesOf(parameters.update ?? {}, before)
   const changed = await callEntity(call, 'subscribers', tracks ? 'closeandnew' : 'update', {
     query: { _id: String(before['_id']) },
     update,
@@ -77,10 +87,10 @@ function warningsOf({ warnings }: EntityAnswer) {
 
 /** The revision in force with this `sid`, or the revision with this `_id`. */
 async function targetOf(query: Fields, call: ActionCall): Promise<Fields> {
-  const { _id: sentId } = query
-  const found = isEmpty(sentId)
+  const { _id: idValue } = query
+  const found = isEmpty(idValue)
     ? await bySid(query, call)
-    : await revisionById(call, 'subscribers', knownId(sentId))
+    : await revisionById(call, 'subscribers', knownId(idValue))
   if (found !== null && found['type'] === 'subscriber') return found
   throw new ActionError('Subscriber not found', CODES.updateNotFound)
 }
@@ -90,8 +100,8 @@ async function bySid(query: Fields, call: ActionCall): Promise<Fields | null> {
   return currentRevision(call, 'subscribers', identityIn(query) ?? {})
 }
 
-function knownId(sent: unknown): string {
-  const id = idTextOf(sent)
+function knownId(value: unknown): string {
+  const id = idTextOf(value)
   if (id === null) throw new ActionError('query._id is not an id', CODES.updateId)
   return id
 }
@@ -127,12 +137,12 @@ function changesOf(update: Fields, before: Fields): Fields {
 }
 
 function withService(stored: unknown, added: unknown): readonly unknown[] {
-  const kept = Array.isArray(stored) ? stored.filter(isObject).map(asSent) : []
+  const kept = Array.isArray(stored) ? stored.filter(isObject).map(asReceived) : []
   return [...kept, ...(Array.isArray(added) ? added : [added])]
 }
 
 /** Dates as texts, as in requests. */
-function asSent(entry: Fields): Fields {
+function asReceived(entry: Fields): Fields {
   const members = Object.entries(entry)
   return Object.fromEntries(
     members.map(([name, value]) => [name, value instanceof Date ? value.toISOString() : value]),

@@ -35,10 +35,12 @@ export const subscribers = action({
     parameters: { method: 'query', query: { sid: 7 } },
     answer: { desc: 'Success querying subscriber', details: [] },
   },
-  async run(given, call) {
-    const method = methodOf(given.method, METHODS)
-    if (method === 'query') return querySubscribers(given.query, call)
-    return method === 'update' ? updateSubscriber(given, call) : closeSubscriber(given, call)
+  async run(parameters, call) {
+    const method = methodOf(parameters.method, METHODS)
+    if (method === 'query') return querySubscribers(parameters.query, call)
+    return method === 'update'
+      ? updateSubscriber(parameters, call)
+      : closeSubscriber(parameters, call)
   },
 })
 

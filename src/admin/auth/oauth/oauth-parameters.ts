@@ -26,8 +26,8 @@ export function readOAuthParameters(request: FastifyRequest): OAuthParameters {
 
 function refuseQuery(url: string): void {
   const values = queryParameters(url)
-  const given = OAUTH_PARAMETERS.find((name) => values.has(name))
-  if (given !== undefined) throw invalid(`${given} must come in the body, not in the address`)
+  const present = OAUTH_PARAMETERS.find((name) => values.has(name))
+  if (present !== undefined) throw invalid(`${present} must come in the body, not in the address`)
 }
 
 function textOf(body: RawParameters, name: string): string | null {

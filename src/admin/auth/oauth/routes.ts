@@ -29,9 +29,12 @@ const PLACEHOLDER = 'given'
 const OTHER_METHODS = ['GET', 'PUT', 'PATCH', 'DELETE']
 const NOT_STORED = { 'cache-control': 'no-store', pragma: 'no-cache' }
 
-export function addOAuthRoutes(server: FastifyInstance, given: Omit<OAuthDeps, 'refusals'>): void {
+export function addOAuthRoutes(
+  server: FastifyInstance,
+  provided: Omit<OAuthDeps, 'refusals'>,
+): void {
   const period = { periodMs: HOUR_MS, message: 'a client was refused' }
-  const deps = { ...given, refusals: createRefusalAudit(given, period) }
+  const deps = { ...provided, refusals: createRefusalAudit(provided, period) }
   server.register(async (routes) => {
     registerBodies(routes, LOGIN_BODY_BYTES_MAX)
     routes.setErrorHandler(errorAnswer(deps.log))
@@ -57,13 +60,13 @@ function errorAnswer(log: OAuthDeps['log']) {
   return (error: unknown, request: FastifyRequest, reply: FastifyReply) => {
     const known = oauthErrorOf(bodyErrorOf(error))
     if (known === null) log.error({ err: error, req: request }, 'request failed')
-    const sent = challenged(known ?? SERVER_ERROR, request.headers.authorization)
+    const answered = challenged(known ?? SERVER_ERROR, request.headers.authorization)
     // The rest of an unread body would be parsed as the next request.
-    if (sent.httpStatus === 413 || request.isMultipart()) reply.header('connection', 'close')
+    if (answered.httpStatus === 413 || request.isMultipart()) reply.header('connection', 'close')
     return reply
-      .code(sent.httpStatus)
-      .headers({ ...NOT_STORED, ...sent.headers })
-      .send(sent.body())
+      .code(answered.httpStatus)
+      .headers({ ...NOT_STORED, ...answered.headers })
+      .send(answered.body())
   }
 }
 

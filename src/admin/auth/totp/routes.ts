@@ -55,7 +55,7 @@ async function answerConfirm(deps: RouteDeps, request: FastifyRequest, reply: Fa
   const { id } = who.user
   // Not counted as an attempt: the user knows the secret, and a correct code would reset the count
   // of wrong ones.
-  const codes = await deps.factors.confirm(id, given(totpIn(values)))
+  const codes = await deps.factors.confirm(id, requiredCode(totpIn(values)))
   if (codes === null) throw new AuthRefusal(WRONG_CODE)
   deps.users.forget(id)
   await deps.sessions.endAll(id, who.renewed ?? sessionCookieOf(request) ?? undefined)
@@ -139,7 +139,7 @@ async function prove(
   { user, session }: LoggedIn,
   code: string | null,
 ): Promise<void> {
-  const text = given(code)
+  const text = requiredCode(code)
   const account = accountOf(session.protocol, user.name)
   const source = await sourceOf(deps, request, account)
   const attempt = { ...source, username: user.name, account, reasonOf: () => 'wrong_code' }
@@ -147,7 +147,7 @@ async function prove(
   if (proof === null) throw new AuthRefusal(WRONG_CODE)
 }
 
-function given(code: string | null): string {
+function requiredCode(code: string | null): string {
   if (code === null) throw new AuthRefusal('totp is missing')
   return code
 }

@@ -341,8 +341,8 @@ function planEndMs(
   cycle: CycleSpan,
 ): number {
   if (cycles === null) return FOREVER_MS
-  const given = dateMsOf(revision.document['plan_activation'], cycle.zone)
-  return monthsAfter(given ?? planStartMs(revision, revisions), cycles, cycle)
+  const date = dateMsOf(revision.document['plan_activation'], cycle.zone)
+  return monthsAfter(date ?? planStartMs(revision, revisions), cycles, cycle)
 }
 
 /** Start of the first of the contiguous revisions with the same plan. */

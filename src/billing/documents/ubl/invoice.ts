@@ -165,7 +165,7 @@ function referenceXml({ view }: Ubl, adjusted: InvoiceSource['adjusts'][number])
 }
 
 function paymentXml({ view }: Ubl): Xml {
-  const isAsked = isToPay(view.source)
+  const isToBePaid = isToPay(view.source)
   const { settings, invoiceId, dueDate } = view.source
   const { iban, bic, paymentTerms } = settings
   const due = `Due ${isoDate(dueDate, settings.timeZone)}`
@@ -181,8 +181,8 @@ function paymentXml({ view }: Ubl): Xml {
     ),
   )
   const asked = paymentTerms === '' ? due : paymentTerms
-  const terms = isAsked ? asked : 'Credited to the account'
-  return (iban !== '' && isAsked ? means : '') + aggregate('PaymentTerms', basic('Note', terms))
+  const terms = isToBePaid ? asked : 'Credited to the account'
+  return (iban !== '' && isToBePaid ? means : '') + aggregate('PaymentTerms', basic('Note', terms))
 }
 
 function allowanceXml({ currency, view }: Ubl, { source, amount, group }: ViewLine): Xml {

@@ -46,8 +46,8 @@ function partyOf(party: Party, isSubject: boolean): UblParty {
 }
 
 /** Numbers of some countries are usual without its code, which EN 16931 demands (BR-CO-09). */
-function vatIdOf(given: string, country: string): string {
-  const id = given.replace(/[\s.-]/g, '').toUpperCase()
+function vatIdOf(value: string, country: string): string {
+  const id = value.replace(/[\s.-]/g, '').toUpperCase()
   if (id === '' || /^[A-Z]{2}/.test(id)) return id
   return `${country === 'GR' ? 'EL' : country}${id}`
 }

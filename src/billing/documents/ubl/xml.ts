@@ -15,8 +15,8 @@ export function basic(
 ): Xml {
   const content = escapeXml(value).trim()
   if (content === '') return ''
-  const given = Object.entries(attributes).map(([key, text]) => ` ${key}="${attribute(text)}"`)
-  return `<cbc:${name}${given.join('')}>${content}</cbc:${name}>`
+  const list = Object.entries(attributes).map(([key, text]) => ` ${key}="${attribute(text)}"`)
+  return `<cbc:${name}${list.join('')}>${content}</cbc:${name}>`
 }
 
 /** An aggregate component (`cac`); empty without content. */

@@ -38,8 +38,8 @@ const DATES = ['start', 'end', 'discount_start', 'discount_end', 'urt']
 const OPERATIONS = ['charge', 'refund']
 
 /** `zone`: of dates without one. Throws `FieldError`. */
-export function importedLine(given: unknown, zone: string): ImportedLine {
-  const line = objectAt(given, '')
+export function importedLine(document: unknown, zone: string): ImportedLine {
+  const line = objectAt(document, '')
   const kind = kindOf(line)
   const amount = decimalAt(line['aprice'], 'aprice')
   const kept: Record<string, unknown> = {
@@ -215,9 +215,9 @@ function flagAt(value: unknown, path: string): boolean {
 
 /** A text, or `{ "$date": … }` with a text or the milliseconds since 1970. */
 function dateFrom(value: unknown, path: string, zone: string): Date {
-  const given = isObject(value) && '$date' in value ? plain(value['$date']) : value
-  const isNumber = typeof given === 'number' || (given !== value && /^-?\d+$/.test(String(given)))
-  const atMs = isNumber ? Number(given) : parseInstant(String(given), zone)
+  const text = isObject(value) && '$date' in value ? plain(value['$date']) : value
+  const isNumber = typeof text === 'number' || (text !== value && /^-?\d+$/.test(String(text)))
+  const atMs = isNumber ? Number(text) : parseInstant(String(text), zone)
   if (atMs !== null && Number.isSafeInteger(atMs)) return new Date(atMs)
   throw new FieldError(path, 'must be a date')
 }

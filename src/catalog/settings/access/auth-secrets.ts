@@ -33,12 +33,12 @@ export function redactAuth(stored: unknown): unknown {
  */
 export function mergeAuth(
   stored: unknown,
-  sent: unknown,
+  value: unknown,
   { seal }: Pick<TextSealer, 'seal'>,
 ): Pick<AuthSettings, 'protocols'> {
-  if (!isObject(sent) || !Array.isArray(sent['protocols'])) return checkAuthSettings(sent)
+  if (!isObject(value) || !Array.isArray(value['protocols'])) return checkAuthSettings(value)
   const before = ldapsIn(stored)
-  const protocols = sent['protocols'].map((each: unknown, index) => {
+  const protocols = value['protocols'].map((each: unknown, index) => {
     if (!isObject(each) || each['type'] !== 'ldap') return each
     const password = each['bind_password']
     if (typeof password === 'string' && password !== '') {
@@ -62,16 +62,16 @@ export function mergeAuth(
     }
     return { ...each, bind_password: current.bind_password }
   })
-  return checkAuthSettings({ ...sent, protocols })
+  return checkAuthSettings({ ...value, protocols })
 }
 
-function hasSameDestination(current: LdapSettings, sent: Record<string, unknown>): boolean {
+function hasSameDestination(current: LdapSettings, next: Record<string, unknown>): boolean {
   return (
-    current.url === sent['url'] &&
-    current.bind_dn === sent['bind_dn'] &&
-    current.ca === sent['ca'] &&
-    (current.start_tls ?? false) === (sent['start_tls'] ?? false) &&
-    (current.allow_plaintext ?? false) === (sent['allow_plaintext'] ?? false)
+    current.url === next['url'] &&
+    current.bind_dn === next['bind_dn'] &&
+    current.ca === next['ca'] &&
+    (current.start_tls ?? false) === (next['start_tls'] ?? false) &&
+    (current.allow_plaintext ?? false) === (next['allow_plaintext'] ?? false)
   )
 }
 

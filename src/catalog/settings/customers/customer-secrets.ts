@@ -46,10 +46,10 @@ export function visitCustomerSecrets(
  */
 export function mergeCustomers(
   stored: unknown,
-  sent: unknown,
+  value: unknown,
   { seal }: Pick<Sealer, 'seal'>,
 ): unknown {
-  return mapped(sent, (text, { steps, secret }) => {
+  return mapped(value, (text, { steps, secret }) => {
     const path = ['subscribers', ...steps, 'data', secret].join('.')
     if (typeof text === 'string' && text !== '') {
       if (text.length > SECRET_LENGTH_MAX) throw new FieldError(path, 'is too long')
@@ -57,10 +57,10 @@ export function mergeCustomers(
     }
     if (text !== undefined) return text
     const before = authenticationAt(stored, steps)
-    const now = authenticationAt(sent, steps)
+    const now = authenticationAt(value, steps)
     const kept = isObject(before['data']) ? before['data'][secret] : undefined
     if (kept === undefined || before['type'] !== now['type']) return undefined
-    if (!isDeepStrictEqual(destinationOf(stored, steps), destinationOf(sent, steps))) {
+    if (!isDeepStrictEqual(destinationOf(stored, steps), destinationOf(value, steps))) {
       throw new FieldError(path, 'must be sent again: the address or certificate has changed')
     }
     return kept

@@ -105,10 +105,10 @@ export function partsOf(value: unknown): { own: Fields; others: unknown } {
     delete others['external_authentication']
   }
   for (const call of CUSTOMER_CALLS) {
-    const given = value[call]
-    if (!isObject(given)) continue
+    const section = value[call]
+    if (!isObject(section)) continue
     const known = Object.keys(SECTIONS[call].properties)
-    const entries = Object.entries(given)
+    const entries = Object.entries(section)
     // The other sections have configured fields as well.
     const isOwn = ([name]: [string, unknown]) => call === 'billable' || known.includes(name)
     const mine = entries.filter(isOwn)
@@ -125,21 +125,21 @@ export function checkCustomerSettings(own: Fields): void {
   const { external_authentication: general } = own
   if (general !== undefined) checkAuthentication(general, 'subscribers.external_authentication')
   for (const call of CUSTOMER_CALLS) {
-    const given = own[call]
-    if (given === undefined) continue
+    const section = own[call]
+    if (section === undefined) continue
     const path = `subscribers.${call}`
-    checkAgainstSchema(SECTIONS[call], given, path)
-    const { authentication, external_ca: ca = '' } = given as Fields
+    checkAgainstSchema(SECTIONS[call], section, path)
+    const { authentication, external_ca: ca = '' } = section as Fields
     if (authentication !== undefined) checkAuthentication(authentication, `${path}.authentication`)
     if (typeof ca === 'string' && ca !== '' && !areCertificates(ca)) {
       throw new FieldError(`${path}.external_ca`, 'must be certificates as PEM')
     }
-    const format = (given as Fields)['single_day_cycle_format']
+    const format = (section as Fields)['single_day_cycle_format']
     if (typeof format === 'string' && !isDateFormat(format)) {
       const why = 'must be a format such as YYYY-MM-DD or YYYY-MM-DD HH:MM:SS'
       throw new FieldError(`${path}.single_day_cycle_format`, why)
     }
-    if (call !== 'billable' && isExternal(given) && !('external_url' in (given as object))) {
+    if (call !== 'billable' && isExternal(section) && !('external_url' in (section as object))) {
       throw new FieldError(`${path}.external_url`, 'must be set before type is external')
     }
   }
@@ -186,11 +186,11 @@ export function urlsIn(own: Fields): { path: string; url: URL }[] {
   }
   addToken('subscribers.external_authentication', own['external_authentication'])
   for (const call of CUSTOMER_CALLS) {
-    const given = own[call]
-    if (!isObject(given)) continue
+    const section = own[call]
+    if (!isObject(section)) continue
     const name = addressName(call)
-    add(`subscribers.${call}.${name}`, given[name])
-    addToken(`subscribers.${call}.authentication`, given['authentication'])
+    add(`subscribers.${call}.${name}`, section[name])
+    addToken(`subscribers.${call}.authentication`, section['authentication'])
   }
   return found
 }
@@ -266,21 +266,22 @@ export function customerSettingsOf(
   const { own } = partsOf(value)
   const general = authenticationOf(own['external_authentication'], open)
   const problem = problemOf(own)
-  const callOf = (given: Fields, url: unknown, timeoutMs: unknown): CustomerCallSettings => ({
+  const callOf = (section: Fields, url: unknown, timeoutMs: unknown): CustomerCallSettings => ({
     url: String(url ?? ''),
     timeoutMs: Number(timeoutMs),
-    ca: String(given['external_ca'] ?? ''),
-    authentication: authenticationOf(given['authentication'], open) ?? general ?? { type: 'none' },
+    ca: String(section['external_ca'] ?? ''),
+    authentication: authenticationOf(section['authentication'], open) ??
+      general ?? { type: 'none' },
     problem,
   })
   const account = sectionOf(own, 'account', AccountSection)
-  const detailsOf = (given: Partial<Static<typeof AccountSection>>): DetailsSettings | null => {
-    if (given.type !== 'external') return null
-    const { external_timeout_ms: timeoutMs = DETAILS_TIMEOUT_MS } = given
-    const cache = { ...account, ...given }
+  const detailsOf = (section: Partial<Static<typeof AccountSection>>): DetailsSettings | null => {
+    if (section.type !== 'external') return null
+    const { external_timeout_ms: timeoutMs = DETAILS_TIMEOUT_MS } = section
+    const cache = { ...account, ...section }
     const isCached = cache.external_cache_enabled ?? true
     return {
-      ...callOf(given, given.external_url, timeoutMs),
+      ...callOf(section, section.external_url, timeoutMs),
       ttlMs: isCached ? (cache.external_cache_ttl ?? TTL_S) * 1000 : 0,
       staleMs: isCached ? (cache.external_cache_stale ?? STALE_S) * 1000 : 0,
     }
@@ -321,9 +322,9 @@ function sectionOf<T extends (typeof SECTIONS)[CustomerCall]>(
   call: CustomerCall,
   schema: T,
 ): Partial<Static<T>> {
-  const given = own[call]
-  if (Value.Check(schema, given)) return given as Static<T>
-  return (isExternal(given) ? { type: 'external' } : {}) as Partial<Static<T>>
+  const section = own[call]
+  if (Value.Check(schema, section)) return section as Static<T>
+  return (isExternal(section) ? { type: 'external' } : {}) as Partial<Static<T>>
 }
 
 function authenticationOf(value: unknown, open: Sealer['open']): CustomerAuthentication | null {
@@ -332,7 +333,7 @@ function authenticationOf(value: unknown, open: Sealer['open']): CustomerAuthent
   const { client_secret: clientSecret = '', password = '', username = '', ...fields } = data
   if (type === 'none') return { type }
   if (type === 'basic') return { type, username, password: open(password) }
-  const given = Object.entries(fields).filter(([, field]) => field.trim() !== '')
-  const request = { grant_type: 'client_credentials', ...Object.fromEntries(given) }
+  const section = Object.entries(fields).filter(([, field]) => field.trim() !== '')
+  const request = { grant_type: 'client_credentials', ...Object.fromEntries(section) }
   return { type, tokenUrl, isCached, clientSecret: open(clientSecret), data: request }
 }

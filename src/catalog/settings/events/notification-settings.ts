@@ -115,9 +115,9 @@ export function notificationSettingsOf(
   value: unknown,
   { open }: Pick<Sealer, 'open'>,
 ): NotificationSettings {
-  const { settings: given = {} } = isObject(value) ? value : {}
+  const { settings: section = {} } = isObject(value) ? value : {}
   try {
-    const stored = checkAgainstSchema(NotificationSection, given, 'events.settings')
+    const stored = checkAgainstSchema(NotificationSection, section, 'events.settings')
     const sealed = stored.http.secret
     const secret = sealed === undefined ? null : open(sealed)
     const isLost = sealed !== undefined && secret === null
@@ -185,10 +185,10 @@ export function visitNotificationSecret(stored: unknown, visit: (text: string) =
  */
 export function mergeNotifications(
   stored: unknown,
-  sent: unknown,
+  value: unknown,
   { seal }: Pick<Sealer, 'seal'>,
 ): unknown {
-  return withSecret(sent, (text) => {
+  return withSecret(value, (text) => {
     if (text === undefined) return httpOf(stored)['secret']
     if (text === '') return undefined
     if (typeof text !== 'string') return text

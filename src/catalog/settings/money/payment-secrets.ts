@@ -22,12 +22,12 @@ export function redactGateways(stored: unknown): unknown {
  */
 export function mergeGateways(
   stored: unknown,
-  sent: unknown,
+  value: unknown,
   { seal }: Pick<Sealer, 'seal'>,
 ): unknown {
-  if (!Array.isArray(sent)) return checkGateways(sent)
+  if (!Array.isArray(value)) return checkGateways(value)
   const before: readonly unknown[] = Array.isArray(stored) ? stored : []
-  const merged = sent.map((each: unknown, index) => {
+  const merged = value.map((each: unknown, index) => {
     if (!isObject(each)) return each
     const same = before.find((other) => isObject(other) && nameOf(other) === nameOf(each))
     const kept = isObject(same) && isObject(same['params']) ? same['params'] : {}

@@ -57,11 +57,11 @@ function taxTypeAt(value: unknown, path: string): TaxType {
 
 /** The stored key; null if no default is stored. Throws `FieldError` with the path. */
 export function storedDefaultTax(stored: unknown): string | null {
-  const { default: given } = objectAt(stored, 'taxation')
-  if (given === undefined) return null
-  const isNested = isObject(given)
+  const { default: rates } = objectAt(stored, 'taxation')
+  if (rates === undefined) return null
+  const isNested = isObject(rates)
   const path = isNested ? 'taxation.default.key' : 'taxation.default'
-  const key = isNested ? objectAt(given, 'taxation.default', ['key'])['key'] : given
+  const key = isNested ? objectAt(rates, 'taxation.default', ['key'])['key'] : rates
   const { test, expects } = FORMATS['entity-key']
   if (typeof key === 'string' && test(key)) return key
   throw new FieldError(path, key === undefined ? 'is missing' : expects)

@@ -139,8 +139,8 @@ const chargeId = (key: string) => `charge/${key}`
 
 function pageState({ state, fields }: SandboxRecord, nowMs: number): SandboxPage {
   const isExpired = nowMs >= Number(fields['expiresMs'])
-  const shown = state !== 'open' ? 'used' : isExpired ? 'expired' : 'open'
-  return { state: shown, aid: Number(fields['aid']) }
+  const view = state !== 'open' ? 'used' : isExpired ? 'expired' : 'open'
+  return { state: view, aid: Number(fields['aid']) }
 }
 
 interface Submission {
@@ -212,8 +212,8 @@ async function finish(
 ): Promise<TokenOutcome> {
   const result = parameters.get('result') ?? ''
   const expected = Buffer.from(signatureOf(secret, session, result))
-  const given = Buffer.from(parameters.get('sig') ?? '')
-  if (given.length !== expected.length || !timingSafeEqual(given, expected)) {
+  const signature = Buffer.from(parameters.get('sig') ?? '')
+  if (signature.length !== expected.length || !timingSafeEqual(signature, expected)) {
     throw new ForgedReturnError('the signature of the return does not match')
   }
   const page = await store.find(pageId(session))

@@ -64,8 +64,8 @@ export class AvpWriter {
       return `[${isNumber ? avp.code : this.#key(name, avp)},${value}]`
     }
     const { key, vendor, group, value: plain } = entryKeys
-    const isVendorTold = avp !== undefined && (isCode ? vendor !== '' || avp.vendor > 0 : false)
-    const vendorText = isVendorTold ? `,"${vendor || 'vendor'}":${avp.vendor}` : ''
+    const isVendorNamed = avp !== undefined && (isCode ? vendor !== '' || avp.vendor > 0 : false)
+    const vendorText = isVendorNamed ? `,"${vendor || 'vendor'}":${avp.vendor}` : ''
     const valueKey = value.startsWith('[') ? group : plain
     const called = isCode ? avp.code : this.#key(name, avp)
     return `{"${key}":${called}${vendorText},"${valueKey}":${value}}`

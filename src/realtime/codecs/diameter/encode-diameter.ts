@@ -47,14 +47,14 @@ export function createDiameterEncoder(nodes: readonly ResponseNode[]): AnswerEnc
   const members = membersOf(nodes)
   return {
     contentType: 'application/json',
-    encode(answer, given) {
-      const form = formOf(given)
+    encode(answer, params) {
+      const form = formOf(params)
       const writer = new AvpWriter(form)
       const from = { answer, service: null, entry: answer.echo.message }
       const avps = writer.group(writtenOf(members, from, writer))
       return wrap(form, avps, answer.settings('').returnCodes[answer.outcome.reason])
     },
-    encodeError: (error, code, given) => encodeError(error, code, formOf(given)),
+    encodeError: (error, code, params) => encodeError(error, code, formOf(params)),
   }
 }
 

@@ -39,7 +39,7 @@ function discountsOf(lines: readonly CycleLineDocument[]) {
 }
 
 /** The lines of the run before. */
-const after = (given: Given) => ({ written: compute(given).lines as unknown as Fields[] })
+const after = (given: Given) => ({ prior: compute(given).lines as unknown as Fields[] })
 
 describe('the limits of a run', () => {
   it('are used up by arrears, then by missed charges, then ahead', () => {
@@ -70,7 +70,7 @@ describe('the limits of a run', () => {
 
   it('are for each run: what was charged before needs no correction', () => {
     const discounts = [monthly({ limit: 45, simultaneous_limit: 2 })]
-    const first = { ...base, key: '202603', discounts, written: [] }
+    const first = { ...base, key: '202603', discounts, prior: [] }
     const second = { ...first, key: '202604', ...after(first) }
     const third = { ...first, key: '202605', ...after(second) }
     expect(granted(second)).toEqual([
@@ -161,7 +161,7 @@ describe('a corrected discount', () => {
       { ...line, is_upfront: false },
       { ...line, is_upfront: true, eligible_line: 'ahead' },
     ]
-    const given = { ...base, key: '202604', discounts: [monthly({ limit: 40 })], written }
+    const given = { ...base, key: '202604', discounts: [monthly({ limit: 40 })], prior: written }
     expect(granted(given)).toEqual([
       ['202604', 'charge', -30],
       ['202605', 'charge', -10],

@@ -24,7 +24,7 @@ interface Client extends Fields {
 
 const CATEGORY = 'shared_secret'
 
-interface Asked {
+interface ClientDialog {
   readonly what: 'create' | 'update' | 'remove'
   readonly client: Client | null
 }
@@ -34,7 +34,7 @@ export function Clients() {
     const { value, rev } = await readSetting(CATEGORY, { signal })
     return { clients: (value ?? []) as readonly Client[], rev }
   })
-  const [asked, setAsked] = useState<Asked | null>(null)
+  const [dialog, setDialog] = useState<ClientDialog | null>(null)
   const done = (text: string) => {
     announce(text)
     reading.reload()
@@ -46,7 +46,7 @@ export function Clients() {
         <ActionButton
           action="settings/set"
           kind="main"
-          onAct={() => setAsked({ what: 'create', client: null })}
+          onAct={() => setDialog({ what: 'create', client: null })}
         >
           {t('access.createClient')}
         </ActionButton>
@@ -58,13 +58,13 @@ export function Clients() {
             {clients.length > 0 && (
               <Table
                 caption={t('access.clients')}
-                columns={columnsOf((what, client) => setAsked({ what, client }))}
+                columns={columnsOf((what, client) => setDialog({ what, client }))}
                 rows={clients}
                 keyOf={({ name }) => name}
               />
             )}
-            {asked !== null && (
-              <Asking {...asked} rev={rev} onDone={done} onClose={() => setAsked(null)} />
+            {dialog !== null && (
+              <RowDialog {...dialog} rev={rev} onDone={done} onClose={() => setDialog(null)} />
             )}
           </>
         )}
@@ -73,7 +73,7 @@ export function Clients() {
   )
 }
 
-function columnsOf(ask: (what: Asked['what'], client: Client) => void): Column<Client>[] {
+function columnsOf(ask: (what: ClientDialog['what'], client: Client) => void): Column<Client>[] {
   const timeIn = (field: string) => (client: Client) => {
     return client[field] ? <Time value={textIn(client, field)} /> : '–'
   }
@@ -112,14 +112,14 @@ function columnsOf(ask: (what: Asked['what'], client: Client) => void): Column<C
   ]
 }
 
-interface AskingProps extends Asked {
+interface RowDialogProps extends ClientDialog {
   /** Version of the list: a change of others is not overwritten. */
   readonly rev: number
   readonly onDone: (text: string) => void
   readonly onClose: () => void
 }
 
-function Asking(props: AskingProps) {
+function RowDialog(props: RowDialogProps) {
   const { what, client, rev, onDone, onClose } = props
   if (what !== 'remove') return <ClientForm {...props} />
   const name = client?.name ?? ''
@@ -138,7 +138,7 @@ function Asking(props: AskingProps) {
   )
 }
 
-function ClientForm({ client, rev, onDone, onClose }: AskingProps) {
+function ClientForm({ client, rev, onDone, onClose }: RowDialogProps) {
   const [secret, setSecret] = useState<string | null>(null)
   const before = {
     name: client?.name ?? '',
@@ -149,8 +149,8 @@ function ClientForm({ client, rev, onDone, onClose }: AskingProps) {
   }
   const form = useForm(before, async ({ name, roles, to, use, state }) => {
     const data = { name, roles, to, signature: use === 'both', disabled: state === 'disabled' }
-    const told = await changeSetting({ action: 'set', category: CATEGORY, data, rev })
-    const key = textIn(told as Fields, 'key')
+    const answer = await changeSetting({ action: 'set', category: CATEGORY, data, rev })
+    const key = textIn(answer as Fields, 'key')
     onDone(t('access.clientSaved', { name }))
     if (key === '') onClose()
     else setSecret(key)

@@ -21,7 +21,7 @@ import { knownRoles, RoleBoxes } from './roles.tsx'
 
 type User = Fields & Identified
 
-interface Asked {
+interface UserDialog {
   readonly what: 'create' | 'update' | 'delete' | 'reset'
   readonly user: User | null
 }
@@ -35,8 +35,8 @@ export function Users() {
   const reading = useRead(`users ${name} ${after}`, (signal) =>
     readNewest<User>('users', { query: name ? { username: name } : {}, after }, signal),
   )
-  const [asked, setAsked] = useState<Asked | null>(null)
-  const close = () => setAsked(null)
+  const [dialog, setDialog] = useState<UserDialog | null>(null)
+  const close = () => setDialog(null)
   usePageKeys()
   const done = (text: string) => {
     announce(text)
@@ -53,7 +53,7 @@ export function Users() {
         <ActionButton
           action="users/create"
           kind="main"
-          onAct={() => setAsked({ what: 'create', user: null })}
+          onAct={() => setDialog({ what: 'create', user: null })}
         >
           {t('access.createUser')}
         </ActionButton>
@@ -68,7 +68,7 @@ export function Users() {
           <>
             <Table
               caption={t('access.users')}
-              columns={columnsOf((what, user) => setAsked({ what, user }))}
+              columns={columnsOf((what, user) => setDialog({ what, user }))}
               rows={rows}
               keyOf={({ _id }) => _id.$id}
             />
@@ -76,13 +76,13 @@ export function Users() {
           </>
         )}
       </ReadView>
-      {asked !== null && <Asking asked={asked} onDone={done} onClose={close} />}
+      {dialog !== null && <RowDialog dialog={dialog} onDone={done} onClose={close} />}
     </>
   )
 }
 
-function columnsOf(ask: (what: Asked['what'], user: User) => void): Column<User>[] {
-  const button = (action: string, what: Asked['what'], user: User) => (
+function columnsOf(ask: (what: UserDialog['what'], user: User) => void): Column<User>[] {
+  const button = (action: string, what: UserDialog['what'], user: User) => (
     <ActionButton
       action={action}
       isBrief
@@ -116,13 +116,13 @@ function columnsOf(ask: (what: Asked['what'], user: User) => void): Column<User>
   ]
 }
 
-interface AskingProps {
-  readonly asked: Asked
+interface RowDialogProps {
+  readonly dialog: UserDialog
   readonly onDone: (text: string) => void
   readonly onClose: () => void
 }
 
-function Asking({ asked: { what, user }, onDone, onClose }: AskingProps) {
+function RowDialog({ dialog: { what, user }, onDone, onClose }: RowDialogProps) {
   const name = nameOf(user)
   if (what === 'create' || what === 'update') {
     return <UserForm user={user} onDone={onDone} onClose={onClose} />
@@ -144,7 +144,7 @@ function Asking({ asked: { what, user }, onDone, onClose }: AskingProps) {
   )
 }
 
-type UserFormProps = Omit<AskingProps, 'asked'> & { readonly user: User | null }
+type UserFormProps = Omit<RowDialogProps, 'dialog'> & { readonly user: User | null }
 
 function UserForm({ user, onDone, onClose }: UserFormProps) {
   const before = { username: nameOf(user), password: '', roles: rolesOf(user) }

@@ -66,7 +66,7 @@ function refuseUnindexed({ type, key, user, from }: Query): Query {
 async function readEntries(query: Query, signal: AbortSignal): Promise<RecordPage<Entry>> {
   const { collection, key, user, type, from, to, after = '' } = query
   const position = afterSecond(after)
-  const { shown = 0 } = position ?? {}
+  const { count = 0 } = position ?? {}
   const until = position?.until ?? (to && `${to}T23:59:59.999`)
   const filter = {
     ...(collection && { collection }),
@@ -75,8 +75,8 @@ async function readEntries(query: Query, signal: AbortSignal): Promise<RecordPag
     ...(type && { type }),
     ...((from || until) && { urt: { ...(from && { $gte: from }), ...(until && { $lte: until }) } }),
   }
-  const body = { query: filter, sort: { urt: -1, _id: -1 }, size: PAGE_SIZE + shown }
+  const body = { query: filter, sort: { urt: -1, _id: -1 }, size: PAGE_SIZE + count }
   const { details, next_page: hasMore } = await readAnswer<Entry>('audit', body, signal)
   const times = details.map((entry) => textIn(entry, 'urt'))
-  return { rows: details.slice(shown), next: hasMore ? secondPosition(times) : null }
+  return { rows: details.slice(count), next: hasMore ? secondPosition(times) : null }
 }

@@ -10,17 +10,17 @@ import { t } from '../../words/words.ts'
 interface CompareProps {
   /** Ordered by `from`. */
   readonly revisions: readonly Revision[]
-  readonly shown: Revision
+  readonly selected: Revision
 }
 
-export function Compare({ revisions, shown }: CompareProps) {
-  const before = revisions[revisions.indexOf(shown) - 1]
-  const others = revisions.filter((each) => each !== shown)
+export function Compare({ revisions, selected }: CompareProps) {
+  const before = revisions[revisions.indexOf(selected) - 1]
+  const others = revisions.filter((each) => each !== selected)
   const requested = location.value.query['with']
   const other = others.find(({ _id }) => _id.$id === requested) ?? before ?? others[0]
   if (other === undefined) return <p class="state">{t('catalogue.onlyOne')}</p>
   const [first, second] =
-    revisions.indexOf(other) < revisions.indexOf(shown) ? [other, shown] : [shown, other]
+    revisions.indexOf(other) < revisions.indexOf(selected) ? [other, selected] : [selected, other]
   const changes = revisionDifferences(first, second)
   const precision = precisionOf(revisions)
   const periodOf = (revision: Revision) => formatPeriod(revision, precision)

@@ -56,12 +56,12 @@ interface MessagesProps {
 
 /** Messages about the write as a whole, and about fields that are not shown. */
 export function Messages({ validation, refusal, document }: MessagesProps) {
-  const shown = refusal === null ? validation.refusal : null
+  const visible = refusal === null ? validation.refusal : null
   const errors = messagesOf(validation, refusal)
   const elsewhere = errors.filter(({ path }) => valueAt(document, path.split('.')) === undefined)
   return (
     <>
-      {shown !== null && <Refused refusal={shown} />}
+      {visible !== null && <Refused refusal={visible} />}
       {elsewhere.length + validation.warnings.length > 0 && (
         <ul class="listed" aria-label={t('catalogue.messages')}>
           {elsewhere.map(({ path, reason }) => (

@@ -86,11 +86,11 @@ const TABS = ['terms', 'difference', 'used', 'audit'] as const
 function Revisions({ collection, revisions, onChanged }: RevisionsProps) {
   const [isEditing, setEditing] = useState(false)
   const [action, setAction] = useState<DatedAction | null>(null)
-  const shown = shownRevision(revisions)
+  const selected = selectedRevision(revisions)
   const tab = tabOf(TABS)
   const { name } = collection
   const edit = () => {
-    if (isEditable(shown) && missingText(`${name}/update`) === null) setEditing(true)
+    if (isEditable(selected) && missingText(`${name}/update`) === null) setEditing(true)
   }
   useShortcuts([{ keys: 'e', title: 'catalogue.edit', run: edit }])
   const precision = precisionOf(revisions)
@@ -102,7 +102,7 @@ function Revisions({ collection, revisions, onChanged }: RevisionsProps) {
     <>
       <Timeline
         label={t('catalogue.revisions')}
-        entries={revisionViews(revisions).map((view) => entryOf(view, shown, precision))}
+        entries={revisionViews(revisions).map((view) => entryOf(view, selected, precision))}
         onChoose={(id) => !isEditing && setQuery({ rev: id })}
       />
       {isEditing ? (
@@ -111,7 +111,7 @@ function Revisions({ collection, revisions, onChanged }: RevisionsProps) {
             <EditRevision
               collection={collection}
               schemas={schemas}
-              revision={shown}
+              revision={selected}
               onSaved={done}
               onClose={() => setEditing(false)}
             />
@@ -119,22 +119,22 @@ function Revisions({ collection, revisions, onChanged }: RevisionsProps) {
         </Schemas>
       ) : (
         <>
-          <Actions collection={collection} revision={shown} onEdit={edit} onAct={setAction} />
+          <Actions collection={collection} revision={selected} onEdit={edit} onAct={setAction} />
           <Tabs
             label={t('catalogue.views')}
             tabs={TABS.map((each) => ({ name: each, title: t(`catalogue.tab.${each}`) }))}
           />
-          {tab === 'terms' && <Terms collection={collection} revision={shown} />}
-          {tab === 'difference' && <Compare revisions={revisions} shown={shown} />}
-          {tab === 'used' && <UsedBy collection={collection} revision={shown} />}
-          {tab === 'audit' && <Audit collection={name} value={textIn(shown, collection.key)} />}
+          {tab === 'terms' && <Terms collection={collection} revision={selected} />}
+          {tab === 'difference' && <Compare revisions={revisions} selected={selected} />}
+          {tab === 'used' && <UsedBy collection={collection} revision={selected} />}
+          {tab === 'audit' && <Audit collection={name} value={textIn(selected, collection.key)} />}
         </>
       )}
       {action !== null && (
         <DateDialog
           action={action}
           collection={collection}
-          revision={shown}
+          revision={selected}
           onDone={onChanged}
           onClose={() => setAction(null)}
         />
@@ -177,18 +177,18 @@ function Actions({ collection: { name }, revision, onEdit, onAct }: ActionsProps
 }
 
 /** The revision of the address, otherwise the present one, or the last. */
-function shownRevision(revisions: readonly Revision[]): Revision {
+function selectedRevision(revisions: readonly Revision[]): Revision {
   const requested = location.value.query['rev']
   const isActive = (revision: Revision) => infoOf(revision)['status'] === 'active'
   const found = revisions.find(({ _id }) => _id.$id === requested) ?? revisions.find(isActive)
   return found ?? (revisions.at(-1) as Revision)
 }
 
-function entryOf(view: RevisionView, shown: Revision, precision: TimePrecision) {
+function entryOf(view: RevisionView, selected: Revision, precision: TimePrecision) {
   const { id, changed, isAfterGap } = view
   const text = changed.length === 0 ? '' : t('catalogue.changed', { fields: changed.join(', ') })
   const period = formatPeriod(view, precision)
-  return { key: id, period, text, isAfterGap, isCurrent: id === shown._id.$id }
+  return { key: id, period, text, isAfterGap, isCurrent: id === selected._id.$id }
 }
 
 function Schemas(props: {

@@ -18,7 +18,7 @@ export function History({ customer }: { readonly customer: Customer }) {
   const chosen = at(location.value.query)
   const { sid, revisions } = customer
   const then = chosen === null ? null : revisions.find((each) => isValidAt(each, chosen))
-  const shown = chosen === null ? presentRevision(revisions) : (then ?? null)
+  const selected = chosen === null ? presentRevision(revisions) : (then ?? null)
   const precision = precisionOf(revisions)
   return (
     <section aria-labelledby="history">
@@ -28,27 +28,33 @@ export function History({ customer }: { readonly customer: Customer }) {
       </header>
       <Timeline
         label={t('customer.history')}
-        entries={revisionViews(revisions).map((view) => entryOf(view, shown, precision))}
+        entries={revisionViews(revisions).map((view) => entryOf(view, selected, precision))}
         onChoose={(id) => setQuery({ at: beginOf(revisions, id) })}
       />
       {chosen !== null &&
-        (shown === null ? (
+        (selected === null ? (
           <p class="state">{t('customer.noneAt')}</p>
         ) : (
-          <Terms sid={sid} revision={shown} at={chosen} />
+          <Terms sid={sid} revision={selected} at={chosen} />
         ))}
     </section>
   )
 }
 
-function entryOf(view: RevisionView, shown: Revision | null, precision: TimePrecision) {
+function entryOf(view: RevisionView, selected: Revision | null, precision: TimePrecision) {
   const { id, plan, changed, isAfterGap } = view
   const texts = [
     ...(plan === '' ? [] : [t('customer.planNamed', { plan })]),
     ...(changed.length === 0 ? [] : [t('customer.changed', { fields: changed.join(', ') })]),
   ]
   const period = formatPeriod(view, precision)
-  return { key: id, period, text: texts.join(' · '), isAfterGap, isCurrent: id === shown?._id.$id }
+  return {
+    key: id,
+    period,
+    text: texts.join(' · '),
+    isAfterGap,
+    isCurrent: id === selected?._id.$id,
+  }
 }
 
 /** In the zone of the node, as the API writes it. */

@@ -111,13 +111,13 @@ function unitOf(include: PrepaidInclude | undefined): string {
   return include.charging_by === 'usagev' ? include.charging_by_usaget : t('topUp.money')
 }
 
-interface Sent {
+interface SentTopUp {
   readonly key: string
   readonly includes: readonly PrepaidInclude[]
 }
 
 /** Credit is negative in the API. */
-async function send({ aid, sid }: Customer, fields: TopUpFields, { key, includes }: Sent) {
+async function send({ aid, sid }: Customer, fields: TopUpFields, { key, includes }: SentTopUp) {
   const { include, expires, reason } = fields
   const value = amountIn(fields.value) ?? ''
   const chosen = includes.find(({ external_id: id }) => String(id) === include)

@@ -78,14 +78,14 @@ export function Why({ line, onClose }: WhyProps) {
 
 /** Top-ups, charges of cycles and credits have no steps: their fields say what they are. */
 function NotRated({ line }: { readonly line: Line }) {
-  const shown = Object.entries(line).filter(
+  const visible = Object.entries(line).filter(
     ([, value]) => typeof value !== 'object' && value !== '' && value !== null,
   )
   return (
     <>
       <p>{t('why.notRated', { type: line.type })}</p>
       <dl class="facts">
-        {shown.map(([name, value]) => (
+        {visible.map(([name, value]) => (
           <>
             <dt>{name}</dt>
             <dd dir="auto">{String(value)}</dd>

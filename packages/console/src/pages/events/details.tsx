@@ -17,7 +17,7 @@ import { ResendDialog } from './resend.tsx'
 const OF_DELIVERY = /^(delivery|receiver|start_notify_time|notify_time|returned_value|email)/
 
 export function EventDetails({ stamp }: { readonly stamp: string }) {
-  const [isAsking, setAsking] = useState(false)
+  const [isDialogOpen, setDialogOpen] = useState(false)
   const reading = useRead(`event ${stamp}`, (signal) =>
     readRecords<StoredEvent>('events', { query: { stamp }, size: 1 }, signal),
   )
@@ -40,17 +40,17 @@ export function EventDetails({ stamp }: { readonly stamp: string }) {
                 {stateText(textIn(event.delivery ?? {}, 'state'))}
               </p>
               <div class="buttons">
-                <ActionButton action="events/resend" onAct={() => setAsking(true)}>
+                <ActionButton action="events/resend" onAct={() => setDialogOpen(true)}>
                   {t('eventpage.resendOne')}
                 </ActionButton>
               </div>
               <FieldTable title={t('eventpage.delivery')} event={event} isDelivery />
               <FieldTable title={t('eventpage.content')} event={event} />
-              {isAsking && (
+              {isDialogOpen && (
                 <ResendDialog
                   events={[event]}
                   onSent={reading.reload}
-                  onClose={() => setAsking(false)}
+                  onClose={() => setDialogOpen(false)}
                 />
               )}
             </>

@@ -22,14 +22,14 @@ export function EventList() {
   const key = JSON.stringify(query)
   const reading = useRead(`events ${key}`, (signal) => readEvents(query, signal))
   const [selected, setSelected] = useState<ReadonlySet<string>>(new Set())
-  const [isAsking, setAsking] = useState(false)
+  const [isDialogOpen, setDialogOpen] = useState(false)
   usePageKeys()
   useEffect(() => setSelected(new Set()), [key])
   const toggle = (one: string) => {
     const others = [...selected].filter((each) => each !== one)
     setSelected(new Set(selected.has(one) ? others : [...others, one]))
   }
-  const sent = () => {
+  const resent = () => {
     setSelected(new Set())
     reading.reload()
   }
@@ -57,7 +57,7 @@ export function EventList() {
                 <ActionButton
                   action="events/resend"
                   isDisabled={chosen.length === 0}
-                  onAct={() => setAsking(true)}
+                  onAct={() => setDialogOpen(true)}
                 >
                   {t('eventpage.resendSelected', { count: chosen.length })}
                 </ActionButton>
@@ -73,8 +73,12 @@ export function EventList() {
                 }}
               />
               <Pager next={next} />
-              {isAsking && (
-                <ResendDialog events={chosen} onSent={sent} onClose={() => setAsking(false)} />
+              {isDialogOpen && (
+                <ResendDialog
+                  events={chosen}
+                  onSent={resent}
+                  onClose={() => setDialogOpen(false)}
+                />
               )}
             </div>
           )

@@ -113,7 +113,7 @@ interface ListProps {
 }
 
 function RuleList({ setting, named, onChanged }: ListProps) {
-  const [asked, setAsked] = useState<{ rule: Rule; isRemoval: boolean } | null>(null)
+  const [dialog, setDialog] = useState<{ rule: Rule; isRemoval: boolean } | null>(null)
   const rules = KINDS.flatMap((kind) =>
     listIn(setting.value, kind).map((document, index): Rule => ({ kind, index, document })),
   )
@@ -128,24 +128,24 @@ function RuleList({ setting, named, onChanged }: ListProps) {
     <>
       <Table
         caption={t('eventpage.rules')}
-        columns={ruleColumns((rule, isRemoval) => setAsked({ rule, isRemoval }))}
+        columns={ruleColumns((rule, isRemoval) => setDialog({ rule, isRemoval }))}
         rows={rules}
         keyOf={nameOf}
         isCurrent={(rule) => nameOf(rule) === named}
         onOpen={(rule) => setQuery({ rule: nameOf(rule) })}
       />
-      {asked !== null && (
+      {dialog !== null && (
         <Confirm
-          title={t(`eventpage.${askedFor(asked)}Title`, { code: codeOf(asked.rule) })}
-          about={t(`eventpage.${askedFor(asked)}About`)}
-          act={t(`eventpage.${askedFor(asked)}`)}
+          title={t(`eventpage.${dialogFor(dialog)}Title`, { code: codeOf(dialog.rule) })}
+          about={t(`eventpage.${dialogFor(dialog)}About`)}
+          act={t(`eventpage.${dialogFor(dialog)}`)}
           action="settings/set"
           onAct={() => {
-            const { rule, isRemoval } = asked
+            const { rule, isRemoval } = dialog
             const switched = { ...rule.document, active: !isActive(rule) }
             return change(rule, isRemoval ? [] : [switched])
           }}
-          onClose={() => setAsked(null)}
+          onClose={() => setDialog(null)}
         />
       )}
     </>
@@ -157,7 +157,7 @@ const isActive = ({ document }: Rule) => document['active'] !== false
 const codeOf = ({ document }: Rule) =>
   textIn(document, 'event_code') || textIn(document, 'event_type')
 
-function askedFor({ rule, isRemoval }: { rule: Rule; isRemoval: boolean }) {
+function dialogFor({ rule, isRemoval }: { rule: Rule; isRemoval: boolean }) {
   if (isRemoval) return 'remove'
   return isActive(rule) ? 'disable' : 'enable'
 }
@@ -214,8 +214,8 @@ interface ChosenProps {
 
 /** The editor of the rule that the address names: `balance.0`, `money.new`. */
 function Chosen({ setting, named, onSaved }: ChosenProps) {
-  const [given, position] = named.split('.')
-  const kind = KINDS.find((each) => each === given)
+  const [group, position] = named.split('.')
+  const kind = KINDS.find((each) => each === group)
   if (kind === undefined) return null
   const isNew = position === 'new'
   const document = isNew ? TEMPLATES[kind] : listIn(setting.value, kind)[Number(position)]

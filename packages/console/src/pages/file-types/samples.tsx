@@ -32,7 +32,7 @@ interface SamplesProps {
   readonly onOpen: (typed: Typed) => void
 }
 
-type Asking = 'save' | { readonly remove: string } | null
+type SampleDialog = 'save' | { readonly remove: string } | null
 
 export function Samples({ type, checked, onOpen }: SamplesProps) {
   const { name, from } = type
@@ -40,7 +40,7 @@ export function Samples({ type, checked, onOpen }: SamplesProps) {
   const mayCheck = isStored && missingText('api/filetypecheck') === null
   const reading = useRead(name, mayCheck ? (signal) => checkSamples(name, signal) : null)
   const { data, isLoading } = reading.state.value
-  const [asking, setAsking] = useState<Asking>(null)
+  const [dialog, setDialog] = useState<SampleDialog>(null)
   const [refusal, setRefusal] = useState<Refusal | null>(null)
   const open = (sample: string) => {
     setRefusal(null)
@@ -52,7 +52,7 @@ export function Samples({ type, checked, onOpen }: SamplesProps) {
   useEffect(() => {
     if (data !== null) announce(summaryOf(data))
   }, [data])
-  const close = () => setAsking(null)
+  const close = () => setDialog(null)
   const saved = () => {
     close()
     reading.reload()
@@ -67,15 +67,15 @@ export function Samples({ type, checked, onOpen }: SamplesProps) {
         <Buttons
           hasCheck={expect !== null}
           isLoading={isLoading}
-          onSave={() => setAsking('save')}
+          onSave={() => setDialog('save')}
           onRun={() => reading.reload()}
         />
       )}
       {refusal !== null && <Refused refusal={refusal} />}
       {mayCheck && (
-        <SampleList reading={reading} onOpen={open} onRemove={(remove) => setAsking({ remove })} />
+        <SampleList reading={reading} onOpen={open} onRemove={(remove) => setDialog({ remove })} />
       )}
-      {asking === 'save' && checked !== null && (
+      {dialog === 'save' && checked !== null && (
         <SaveDialog
           typed={checked.typed}
           expect={expect}
@@ -84,13 +84,13 @@ export function Samples({ type, checked, onOpen }: SamplesProps) {
           onSaved={saved}
         />
       )}
-      {asking !== null && asking !== 'save' && (
+      {dialog !== null && dialog !== 'save' && (
         <Confirm
-          title={t('samples.removeTitle', { name: asking.remove })}
-          about={t('samples.removeEffect', { name: asking.remove, type: name })}
+          title={t('samples.removeTitle', { name: dialog.remove })}
+          about={t('samples.removeEffect', { name: dialog.remove, type: name })}
           act={t('samples.remove')}
           action="settings/set"
-          onAct={() => removeSample(name, asking.remove).then(reading.reload)}
+          onAct={() => removeSample(name, dialog.remove).then(reading.reload)}
           onClose={close}
         />
       )}

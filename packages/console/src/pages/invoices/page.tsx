@@ -27,7 +27,7 @@ export default function Page() {
     `invoices ${JSON.stringify(filter)} ${after}`,
     filter === null ? null : (signal) => readInvoices(filter, after, signal),
   )
-  const shown = shownIn(query)
+  const visible = visibleIn(query)
   return (
     <>
       <h1 tabIndex={-1}>{t('page.invoices')}</h1>
@@ -67,7 +67,7 @@ export default function Page() {
           )}
         </ReadView>
       )}
-      {shown !== null && <Invoice key={query['show']} {...shown} />}
+      {visible !== null && <Invoice key={query['show']} {...visible} />}
     </>
   )
 }
@@ -77,7 +77,7 @@ function nameOf(row: Fields): string {
   return `${textIn(row, 'aid')}-${textIn(row, 'invoice_id') || textIn(row, 'billrun_key')}`
 }
 
-function shownIn({ show = '' }: Readonly<Record<string, string>>) {
+function visibleIn({ show = '' }: Readonly<Record<string, string>>) {
   const [, aid, iid] = /^(\d+)-(\d+)$/.exec(show) ?? []
   return aid === undefined || iid === undefined ? null : { aid, iid }
 }

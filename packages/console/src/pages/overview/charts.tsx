@@ -92,10 +92,10 @@ function LineChart({ chart, data }: { readonly chart: Chart; readonly data: Over
   const { title, lines, format, formatAxis = formatShort } = chart
   const view = useComputed(() => {
     const { lastMs, values } = data.series.value
-    const shown = lines.map(({ label, name }, index): SeriesLine => {
+    const drawn = lines.map(({ label, name }, index): SeriesLine => {
       return { ...styleOf(index), label: t(label), values: values.get(name) ?? [] }
     })
-    return { lastMs, lines: shown }
+    return { lastMs, lines: drawn }
   })
   return <Series title={t(title)} view={view} format={format} formatAxis={formatAxis} />
 }
@@ -104,10 +104,10 @@ function LineChart({ chart, data }: { readonly chart: Chart; readonly data: Over
 function FileTypeChart({ data }: { readonly data: OverviewData }) {
   const view = useComputed(() => {
     const { series } = data
-    const shown = fileTypesIn(series.value).map(({ name, values }, index): SeriesLine => {
+    const drawn = fileTypesIn(series.value).map(({ name, values }, index): SeriesLine => {
       return { ...styleOf(index), label: name, values }
     })
-    return { lastMs: series.value.lastMs, lines: shown }
+    return { lastMs: series.value.lastMs, lines: drawn }
   })
   if (view.value.lines.length === 0) return null
   return (

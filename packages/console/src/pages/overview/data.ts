@@ -12,7 +12,7 @@ export interface OverviewData {
   readonly series: ReadonlySignal<SeriesWindow>
   readonly isPaused: ReadonlySignal<boolean>
   /** The shown sample: the newest, or the one at which the page was paused. */
-  readonly shown: ReadonlySignal<LiveSample | null>
+  readonly sample: ReadonlySignal<LiveSample | null>
   pause(isPaused: boolean): void
 }
 
@@ -63,6 +63,6 @@ function createData() {
       follower.stop()
     }
   }
-  const data: OverviewData = { live, series, isPaused, shown, pause }
+  const data: OverviewData = { live, series, isPaused, sample: shown, pause }
   return { data, start }
 }

@@ -24,7 +24,7 @@ export default function Page() {
   useAlarmMessages(data)
   const ageMs = useAge(data)
   const { refusal } = data.live.value
-  const sample = data.shown.value
+  const sample = data.sample.value
   const isStale = ageMs !== null && ageMs > STALE_MS
   return (
     <>

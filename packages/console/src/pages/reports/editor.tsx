@@ -21,7 +21,7 @@ import { NEW_REPORT, REPORT } from './schema.ts'
 interface ReportEditorProps {
   /** Null for a new report. */
   readonly base: SavedReport | null
-  readonly onChanged: (shown: string, text: string | null) => void
+  readonly onChanged: (label: string, text: string | null) => void
 }
 
 const PARTS = Object.keys(REPORT.properties ?? {})

@@ -30,10 +30,10 @@ export default function Page() {
   }
   useShortcuts([{ keys: 'n', title: 'reports.new', run: begin }])
   /** With the name of the report to show then; empty without one. */
-  const changed = (shown: string, text: string | null) => {
+  const changed = (label: string, text: string | null) => {
     setDone(text)
     reading.reload()
-    window.location.hash = linkHere({ ...NOTHING, name: shown || null })
+    window.location.hash = linkHere({ ...NOTHING, name: label || null })
   }
   return (
     <>

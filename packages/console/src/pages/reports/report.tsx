@@ -17,7 +17,7 @@ interface ReportViewProps {
   readonly name: string
   /** Null while they are read. */
   readonly reports: readonly SavedReport[] | null
-  readonly onChanged: (shown: string, text: string | null) => void
+  readonly onChanged: (label: string, text: string | null) => void
 }
 
 export function ReportView({ name, reports, onChanged }: ReportViewProps) {
@@ -28,7 +28,7 @@ export function ReportView({ name, reports, onChanged }: ReportViewProps) {
   if (location.value.query['edit'] !== undefined) {
     return <Edited report={report} onChanged={onChanged} />
   }
-  return <Shown name={name} report={report} onChanged={onChanged} />
+  return <ReportContent name={name} report={report} onChanged={onChanged} />
 }
 
 interface EditedProps {
@@ -52,7 +52,7 @@ function Edited({ report, onChanged }: EditedProps) {
   )
 }
 
-function Shown({ name, report, onChanged }: EditedProps & { readonly name: string }) {
+function ReportContent({ name, report, onChanged }: EditedProps & { readonly name: string }) {
   const after = pageKey()
   const isRun = location.value.query['run'] === '1'
   const reading = useRead(

@@ -70,7 +70,7 @@ interface VersionProps {
 }
 
 function Version({ name, rev, present, onRestored }: VersionProps) {
-  const [isAsking, setAsking] = useState(false)
+  const [isDialogOpen, setDialogOpen] = useState(false)
   const reading = useRead(`version ${name} ${rev} ${present}`, async (signal) => {
     const [then, now] = await Promise.all([
       readSetting(name, { rev, signal }),
@@ -98,19 +98,19 @@ function Version({ name, rev, present, onRestored }: VersionProps) {
       </ReadView>
       {rev !== present && (
         <div class="buttons">
-          <ActionButton action="settings/set" kind="danger" onAct={() => setAsking(true)}>
+          <ActionButton action="settings/set" kind="danger" onAct={() => setDialogOpen(true)}>
             {t('settings.restore', words)}
           </ActionButton>
         </div>
       )}
-      {isAsking && (
+      {isDialogOpen && (
         <Confirm
           title={t('settings.restoreTitle', words)}
           about={t('settings.restoreAbout', words)}
           act={t('settings.restore', words)}
           action="settings/set"
           onAct={restore}
-          onClose={() => setAsking(false)}
+          onClose={() => setDialogOpen(false)}
         />
       )}
     </section>

@@ -54,9 +54,9 @@ interface ValueProps {
   readonly value: unknown
 }
 
-function Value({ editing, schema: given, path, value }: ValueProps) {
+function Value({ editing, schema: declared, path, value }: ValueProps) {
   const { schemas, errors, set, besideTiers } = editing
-  const schema = schemaFor(schemas, given, value)
+  const schema = schemaFor(schemas, declared, value)
   const kind = kindOf(schemas, schema)
   const props = { editing, schema, path, value }
   if (kind === 'record') return <RecordValue {...props} />
@@ -137,15 +137,15 @@ function RecordValue(props: ValueProps) {
   const isHidden = (name: string) => isTop && editing.hidden.includes(name)
   const isNeeded = (name: string) => schema.required?.includes(name) === true
   const names = [...new Set([...Object.keys(declared), ...Object.keys(document)])]
-  const shown = names.filter((name) => {
+  const visible = names.filter((name) => {
     return !isHidden(name) && (document[name] !== undefined || isNeeded(name))
   })
-  const absent = Object.keys(declared).filter((name) => !isHidden(name) && !shown.includes(name))
+  const absent = Object.keys(declared).filter((name) => !isHidden(name) && !visible.includes(name))
   const other = typeof schema.additionalProperties === 'object' ? schema.additionalProperties : null
   return (
     <Group {...props}>
       <div class="members">
-        {shown.map((name) => (
+        {visible.map((name) => (
           <Value
             key={name}
             editing={editing}

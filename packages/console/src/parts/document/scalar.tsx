@@ -22,7 +22,7 @@ export function Scalar({ kind, schema, path, value, errors, onChange }: ScalarPr
   // As it is typed: a list that ends in a comma, or JSON that is not complete yet.
   const [typed, setTyped] = useState('')
   const isTyped = JSON.stringify(parsedAs(typed, kind, schema)) === JSON.stringify(value)
-  const shown = isTyped ? typed : textFor(value, kind)
+  const text = isTyped ? typed : textFor(value, kind)
   const choices = kind === 'boolean' ? ['true', 'false'] : schema.enum?.map(String)
   const change = (text: string) => {
     setTyped(text)
@@ -31,7 +31,7 @@ export function Scalar({ kind, schema, path, value, errors, onChange }: ScalarPr
   return (
     <Field
       label={String(path.at(-1))}
-      value={shown}
+      value={text}
       onValue={change}
       hint={onChange === null ? undefined : schema.description}
       error={errorAt(errors, path)}
@@ -39,7 +39,7 @@ export function Scalar({ kind, schema, path, value, errors, onChange }: ScalarPr
       isReadOnly={onChange === null}
       input={{ autocomplete: 'off', maxLength: TEXT_MAX }}
       {...(choices !== undefined && {
-        choices: [...(shown === '' ? [''] : []), ...choices].map((each) => {
+        choices: [...(text === '' ? [''] : []), ...choices].map((each) => {
           return { value: each, label: each }
         }),
       })}

@@ -204,21 +204,21 @@ function said(units: number, steps: readonly PriceStep[], totals: readonly Total
   return parts.join(' · ')
 }
 
-interface Asked {
+interface TotalsQuery {
   readonly price: Document
   readonly method: string
   readonly points: readonly Point[]
 }
 
 /** Totals of the API; none while the price is not valid. */
-function useTotals(asked: Asked | null): readonly Total[] {
+function useTotals(query: TotalsQuery | null): readonly Total[] {
   const [totals, setTotals] = useState<readonly Total[]>([])
-  const key = JSON.stringify(asked)
+  const key = JSON.stringify(query)
   useEffect(() => {
-    if (asked === null) return
+    if (query === null) return
     const controller = new AbortController()
     const timer = setTimeout(() => {
-      readTotals(asked, controller.signal).then(setTotals, (error: unknown) => {
+      readTotals(query, controller.signal).then(setTotals, (error: unknown) => {
         if (error instanceof Refusal) setTotals([])
       })
     }, ASK_AFTER_MS)
@@ -230,7 +230,7 @@ function useTotals(asked: Asked | null): readonly Total[] {
   return totals
 }
 
-async function readTotals({ price, method, points }: Asked, signal: AbortSignal) {
+async function readTotals({ price, method, points }: TotalsQuery, signal: AbortSignal) {
   const quoted = {
     name: 'total',
     catalogue: {

@@ -232,11 +232,11 @@ function errorsOf(typed: Typed): Errors {
   }
   const { cases, errors } = parseCases(typed.text)
   if (errors.length > 0) {
-    const shown = errors.slice(0, ERRORS_SHOWN).map(({ line, why }) => {
+    const visible = errors.slice(0, ERRORS_SHOWN).map(({ line, why }) => {
       return t('simulator.badLine', { line, why: why === '' ? t('simulator.noCase') : why })
     })
-    const more = errors.length - shown.length
-    return { text: [...shown, ...(more > 0 ? [t('simulator.more', { more })] : [])].join(' ') }
+    const more = errors.length - visible.length
+    return { text: [...visible, ...(more > 0 ? [t('simulator.more', { more })] : [])].join(' ') }
   }
   return cases.length === 0 ? { text: t('simulator.needsCases') } : {}
 }
