@@ -41,7 +41,7 @@ export interface CommandSpec {
   readonly name: string
   readonly help: string
   /** It ends when nobody reads its output any more; others finish what they do. */
-  readonly isReading?: true
+  readonly isReading?: true | ((options: OptionValues) => boolean)
   readonly operands?: readonly OperandSpec[]
   /** Arguments after the operands: none or several. */
   readonly rest?: OperandSpec<string>
@@ -53,6 +53,10 @@ export interface CommandSpec {
    * `members`, which show their help.
    */
   run?(call: CommandCall): Promise<ExitCode>
+}
+
+export function isReading({ isReading: rule }: CommandSpec, options: OptionValues): boolean {
+  return typeof rule === 'function' ? rule(options) : rule === true
 }
 
 export const text = (value: string, help: string): OptionSpec => ({ type: 'string', value, help })

@@ -221,7 +221,7 @@ export const COMMANDS: readonly CommandSpec[] = [
   {
     name: 'audit',
     help: 'Check that every unit is accounted for, and that bills agree with the journal.',
-    isReading: true,
+    isReading: ({ mend, 'dry-run': isTrial }) => mend !== true || isTrial === true,
     options: {
       at: text('DATE', 'also compare the balances of bills at a past time with the journal'),
       explain: toggle('name the sessions, lines and operations behind each difference'),

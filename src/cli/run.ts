@@ -1,5 +1,5 @@
 /** Runs one command line; reports the result as text and exit code. */
-import type { ExitCode } from './command-spec.ts'
+import { type ExitCode, isReading } from './command-spec.ts'
 import { commandHelpText } from './commands.ts'
 import { errorText, UsageError } from './errors.ts'
 import { optionalText } from './options.ts'
@@ -20,7 +20,7 @@ export async function runCommandLine(
     const { command, ...parsed } = parseCommandLine(argv)
     shell = new Shell(surroundings, optionalText(parsed.options, 'config'))
     const isHelp = parsed.options['help'] === true
-    if (isHelp || command.isReading === true) shell.stopWithoutReader()
+    if (isHelp || isReading(command, parsed.options)) shell.stopWithoutReader()
     else shell.continueWithoutReader()
     if (!isHelp && command.run !== undefined) {
       return await command.run({ ...parsed, shell, roles, tools })

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
+import { isReading } from '../../src/cli/command-spec.ts'
 import { COMMANDS, commandHelpText, helpText } from '../../src/cli/commands.ts'
 import { UsageError } from '../../src/cli/errors.ts'
 import { optionalList, optionalNumber, requiredText } from '../../src/cli/options.ts'
@@ -11,6 +12,15 @@ const parse = (line: string) => {
   const { command, operands, options } = parseCommandLine(line === '' ? [] : line.split(' '))
   return { name: command.name, ...operands, ...options }
 }
+
+it.each([
+  ['audit', true],
+  ['audit --mend', false],
+  ['audit --mend --dry-run', true],
+])('%s ends without a reader: %s', (line, ends) => {
+  const { command, options } = parseCommandLine(line.split(' '))
+  expect(isReading(command, options)).toBe(ends)
+})
 
 describe('a command line', () => {
   it.each([
