@@ -40,7 +40,7 @@ export interface CommandCall {
 export interface CommandSpec {
   readonly name: string
   readonly help: string
-  /** It ends when nobody reads its output any more; others finish what they do. */
+  /** The command ends when nobody reads its output any more; others finish their work. */
   readonly isReading?: true | ((options: OptionValues) => boolean)
   readonly operands?: readonly OperandSpec[]
   /** Arguments after the operands: none or several. */

@@ -1,6 +1,6 @@
 /** Addresses of e-mails: one receiver, which no mail header can read as two. */
 
-/** Removes invisible characters, which make an address look like another one. */
+/** Excludes invisible characters, which make an address look like another one. */
 const PART = '[^\\s@<>(),;:"\\[\\]\\\\\\p{Cc}\\p{Cf}]'
 
 const MAILBOX = new RegExp(`^${PART}{1,64}@${PART}{1,189}$`, 'u')

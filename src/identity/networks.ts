@@ -32,7 +32,7 @@ export function networkOf(address: string): string {
   return networksOf(address)[0]?.name ?? ''
 }
 
-/** Drops the zone; IPv4-mapped addresses (`::ffff:10.0.0.1`) as IPv4. */
+/** Drops the zone; IPv4-mapped addresses (`::ffff:10.0.0.1`) become IPv4. */
 function plainAddress(address: string): string {
   return address.replace(/^::ffff:(?=\d+\.)/i, '').replace(/%.*$/s, '')
 }

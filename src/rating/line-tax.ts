@@ -26,7 +26,7 @@ export function finalCharge(
 }
 
 /**
- * `given`: price of the line before tax; negative for a refund, which mirrors the charge.
+ * `value`: price of the line before tax; negative for a refund, which mirrors the charge.
  * `rounding`: of the final charge; price and taxes are scaled with it.
  */
 export function finalChargeOf(

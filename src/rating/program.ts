@@ -154,7 +154,7 @@ function rateBy(
   const ends = counters.map(({ toMs }) => toMs)
   const { untilMs: taxedUntilMs } = taxesBetween(known, atMs)
   start.endMs = Math.min(rate.toMs, products.untilMs, taxedUntilMs, start.endMs, ...ends)
-  return { start, funding: funding, untilMs: start.endMs }
+  return { start, funding, untilMs: start.endMs }
 }
 
 /** Identifies a tax by what its line says. */

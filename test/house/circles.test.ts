@@ -58,7 +58,7 @@ function add(graph: Graph, from: string, to: string): void {
   graph.set(from, (graph.get(from) ?? new Set()).add(to))
 }
 
-/** Those that reach themselves, each with one such way. */
+/** Files or entries that import themselves, each with one path. */
 function circles(graph: Graph): readonly string[] {
   const found: string[] = []
   const done = new Set<string>()

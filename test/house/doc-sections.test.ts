@@ -16,7 +16,7 @@ function headings(text: string): { level: number; anchor: string }[] {
   }))
 }
 
-/** As GitHub makes it of a title. */
+/** The anchor that GitHub makes of a title. */
 function anchorOf(title: string): string {
   const words = title.replace(/\[([^\]]*)\]\([^)]*\)/g, '$1').toLowerCase()
   return words.replace(/[^\p{L}\p{N}_\- ]/gu, '').replaceAll(' ', '-')

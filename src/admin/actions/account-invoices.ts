@@ -134,14 +134,14 @@ async function query(parameters: InvoiceParameters, call: ActionCall): Promise<A
 }
 
 async function download(parameters: InvoiceParameters, call: ActionCall): Promise<ActionAnswer> {
-  const { iid: ids, confirmed_only: isConfirmed } = parameters
+  const { iid: idValue, confirmed_only: isConfirmed } = parameters
   const format = formatIn(parameters.format ?? 'pdf')
   const isInline = parameters.inline === true
   // Markup in a frame of this server could look like a part of it.
   if (isInline && format !== 'pdf') throw new BillingError('inline requires the format pdf')
   const aid = isNothing(parameters.aid) ? null : integerFrom(parameters.aid)
   if (aid === null) throw new BillingError('Illegal account ids')
-  const iid = isNothing(ids) ? null : integerFrom(ids)
+  const iid = isNothing(idValue) ? null : integerFrom(idValue)
   const keys = keysFrom(parameters.billrun_key)
   const filter = {
     aid,

@@ -38,10 +38,10 @@ export const resetlines = action({
     parameters: { aid: [1001], billrun_key: '202611', query: { usaget: 'data' } },
     answer: { details: [] },
   },
-  async run({ aid: sent, billrun_key: filled = '', query }, call) {
-    const aids = accountsIn(sent)
-    if (filled !== '' && !isCycleKey(filled)) throw new ActionError('Illegal billrun key')
-    const key = filled === '' ? keyAt(call.nowMs, calendarOf(call.config)) : filled
+  async run({ aid: accounts, billrun_key: cycleKey = '', query }, call) {
+    const aids = accountsIn(accounts)
+    if (cycleKey !== '' && !isCycleKey(cycleKey)) throw new ActionError('Illegal billrun key')
+    const key = cycleKey === '' ? keyAt(call.nowMs, calendarOf(call.config)) : cycleKey
     const conditions = conditionsIn(query, call)
     const queued = await enqueue(call, key, aids, conditions)
     return { details: queued.map((one) => rebalanceView(one, call)) }

@@ -48,7 +48,7 @@ export interface AuthGuard {
   /** Adds the hooks to a server; call it before any route is added. */
   install(server: FastifyInstance): void
   /**
-   * Returns the caller if it is authorised. `sent`: the parameters, which may contain a token or a
+   * Returns the caller if it is authorised. `parameters`: may contain a token or a
    * signature; `action`: what is called, in the audit (the route by default). Throws
    * `NotLoggedInError`, `InvalidTokenError`, `NotAllowedError`, or errors of the stores.
    */
@@ -180,7 +180,7 @@ function tokensOf({ headers, url }: FastifyRequest): unknown[] {
   return tokens.filter((token) => token !== undefined)
 }
 
-/** In `sent`, a parameter of the body replaces one of the query. */
+/** In `parameters`, one of the body replaces one of the query. */
 function isTokenTwice({ headers, url }: FastifyRequest, parameters: OrderedParameters): boolean {
   const token = parameters.get('access_token')
   if (token === undefined) return false

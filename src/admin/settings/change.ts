@@ -21,7 +21,7 @@ export interface SettingsDeps {
 }
 
 export interface ReadSetting {
-  /** Leaves out secrets. */
+  /** Secrets are left out. */
   readonly details: unknown
   /** 0 if nothing was ever stored. */
   readonly rev: number

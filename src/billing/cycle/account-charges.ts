@@ -37,7 +37,7 @@ export interface AccountCharges {
   readonly adjustments: readonly AdjustmentLine[]
   /** The charges that adjustments apply to, by id; some are of the previous run. */
   readonly subjects: ReadonlyMap<string, ChargeLine>
-  /** Stamps of charges of the previous run, by id of their wanted or credited line. */
+  /** Stamps of charges of the previous run, by id of their due or credited line. */
   readonly formerStamps: ReadonlyMap<string, string>
   /** Corrected charges that keep other taxes than those at the end of their supply. */
   readonly taxChanges: readonly TaxChange[]

@@ -73,7 +73,7 @@ export interface AccountCycle extends HolderRevisions {
    * conditional charges. Imported lines of other systems may lack `exact` and `line_id`.
    */
   readonly prior: readonly Fields[]
-  /** Whether the previous cycle was run for the account, so that `written` is complete. */
+  /** Whether the previous cycle was run for the account, so that `prior` is complete. */
   readonly hasPreviousRun: boolean
   /** Absent if no plan or service has a period that is longer than a cycle. */
   readonly periods?: PeriodInput
@@ -99,7 +99,7 @@ export interface PeriodInput extends HolderRevisions {
   readonly subscribers: readonly StoredRevision[]
   /** Lines of `source` `billrun` that earlier runs wrote for such periods. Others do no harm. */
   readonly prior: readonly Fields[]
-  /** Keys of the earlier cycles in such periods that were run, so that `written` is complete. */
+  /** Keys of the earlier cycles in such periods that were run, so that `prior` is complete. */
   readonly runs: readonly string[]
 }
 

@@ -135,7 +135,7 @@ function pairKey(line: ChargeLine): string {
   return line.isApart === undefined ? chargeKey(line) : `${chargeKey(line)}/${line.isApart}`
 }
 
-/** The written charges that wanted ones are compared with. */
+/** The prior charges that due ones are compared with. */
 export function priorPartners(
   due: readonly ChargeLine[],
   prior: readonly PriorCharge[],
@@ -231,7 +231,7 @@ export interface AdjustmentCorrections {
   readonly cycle: CycleSpan
   readonly keepsZero: boolean
   readonly money: MoneyFormat
-  /** Charges that adjustments apply to, by id: wanted ones, and written ones as lines. */
+  /** Charges that adjustments apply to, by id: due ones, and prior ones as lines. */
   readonly charges: ReadonlyMap<string, ChargeLine>
 }
 

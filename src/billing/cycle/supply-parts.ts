@@ -14,7 +14,7 @@ type Input = Pick<AccountCycle, 'catalogue' | 'cycle'>
 /** By id of the charges that are cut. */
 export type SupplyParts = ReadonlyMap<string, readonly ChargeLine[]>
 
-/** `wanted`: with the taxes of the written charges. */
+/** `due`: with the taxes of the prior charges. */
 export function supplyParts(
   input: Input,
   due: readonly ChargeLine[],

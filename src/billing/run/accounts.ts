@@ -66,5 +66,5 @@ async function accountsAfter(
   return aids
 }
 
-/** Revisions read per wanted account; accounts with more need further reads. */
+/** Revisions read per missing account; accounts with more need further reads. */
 const REVISIONS_PER_ACCOUNT = 5

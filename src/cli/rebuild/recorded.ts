@@ -45,7 +45,7 @@ const LINE_FIELDS = [
 const ALL = { aid: { $gte: 0 } }
 
 /**
- * Holds one account in memory at a time, with sums of its lines. `isWanted` selects the accounts to
+ * Holds one account in memory at a time, with sums of its lines. `isSelected` selects the accounts to
  * read. Throws `CatalogUnavailableError`.
  */
 export async function* recordedAccounts(

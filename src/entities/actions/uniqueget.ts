@@ -189,7 +189,7 @@ function walk(
     batchSize: Math.min(limit, 1000),
     allowDiskUse: true,
   })
-  return { rows: rows, isWhole }
+  return { rows, isWhole }
 }
 
 /** Projection of all returned fields and the fields that selection needs; empty for all fields. */

@@ -131,7 +131,7 @@ function targetIn(
 function refuseConditions({ action, definition }: RequestContext, target: Fields): void {
   const { keyField } = definition
   if (action !== 'erase') return
-  // Refuses further conditions, which would not be applied.
+  // Further conditions are refused: they would not be applied.
   if (typeof target[keyField] === 'number' && Object.keys(target).length === 1) return
   throw new EntityRuleError(`query.${keyField} must be one integer, and the only condition`)
 }

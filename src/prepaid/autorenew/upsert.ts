@@ -160,7 +160,7 @@ async function ownerOf(stores: UpsertStores, sid: number): Promise<Owner> {
   return { sid, aid: found?.aid ?? null }
 }
 
-/** `at`: path of the wanted one in errors. */
+/** `at`: path of the renewal in errors. */
 async function writeOf(
   stores: UpsertStores,
   { sid, aid }: Owner,

@@ -4,7 +4,7 @@ import { createKeyValueParser } from './key-value/parser.ts'
 
 /** A value that is read differently than sent. */
 export interface ChangedValue {
-  readonly raw: string
+  readonly sent: string
   readonly read: string
 }
 
@@ -18,7 +18,7 @@ export function unescapedValues(
   const read = textsOf(body, syntax)
   for (const [path, raw] of textsOf(body, { ...syntax, quoting: 'none' })) {
     const text = read.get(path)
-    if (text !== undefined && text !== raw) changed.set(path, { raw, read: text })
+    if (text !== undefined && text !== raw) changed.set(path, { sent: raw, read: text })
   }
   return changed
 }

@@ -38,7 +38,7 @@ beforeEach(async () => {
   await insertEntity(catalog, 'prepaidgroups')
 })
 
-const order = (file: string, more: Partial<BatchOrder> = {}): BatchOrder => ({
+const orderOf = (file: string, more: Partial<BatchOrder> = {}): BatchOrder => ({
   batch_number: 3,
   count: 2_500,
   firstSerial: 1,
@@ -50,8 +50,8 @@ const order = (file: string, more: Partial<BatchOrder> = {}): BatchOrder => ({
   isContinued: false,
   ...more,
 })
-const create = (expected: BatchOrder, secrets: CardSecrets = cardSecretsOf(catalog, config)) =>
-  createBatch({ catalog, actor, nowMs: NOW_MS, secrets, timeZone: 'Europe/Berlin' }, expected)
+const create = (order: BatchOrder, secrets: CardSecrets = cardSecretsOf(catalog, config)) =>
+  createBatch({ catalog, actor, nowMs: NOW_MS, secrets, timeZone: 'Europe/Berlin' }, order)
 
 /** Digests that call `act` before those of a part are returned. */
 function whenPart(part: number, act: () => unknown): CardSecrets {
@@ -68,7 +68,7 @@ function whenPart(part: number, act: () => unknown): CardSecrets {
 }
 
 async function insertCard(serial_number: number): Promise<void> {
-  const { file: _, count: __, firstSerial: ___, isContinued: ____, ...common } = order('')
+  const { file: _, count: __, firstSerial: ___, isContinued: ____, ...common } = orderOf('')
   const states = { status: 'Idle', creation_time: new Date(0) } as const
   await catalog.cards.insertOne({ ...common, ...states, serial_number, secret_hmac: 'other' })
 }
@@ -99,10 +99,10 @@ interface Row {
 
 describe('a batch', () => {
   it('has its secrets in a file of its owner only, and digests of them in MongoDB', async () => {
-    const expected = order('whole.csv')
-    await create(expected)
-    expect((await stat(expected.file)).mode & 0o777).toBe(0o600)
-    const text = await readFile(expected.file, 'utf8')
+    const order = orderOf('whole.csv')
+    await create(order)
+    expect((await stat(order.file)).mode & 0o777).toBe(0o600)
+    const text = await readFile(order.file, 'utf8')
     const rows = parse(text, { columns: true }) as Row[]
     expect(rows).toHaveLength(2_500)
     expect(rows.every(({ secret }) => /^\d{12}$/.test(secret))).toBe(true)
@@ -120,7 +120,7 @@ describe('a batch', () => {
   })
 
   it('draws another secret if one exists already', async () => {
-    await create(order('first.csv', { count: 1 }))
+    await create(orderOf('first.csv', { count: 1 }))
     const real = cardSecretsOf(catalog, config)
     const [known] = await catalog.cards.find().toArray()
     let draws = 0
@@ -131,29 +131,29 @@ describe('a batch', () => {
         return draws === 1 ? [String(known?.secret_hmac)] : real.digests(secrets)
       },
     }
-    await create(order('second.csv', { count: 1, firstSerial: 2 }), repeating)
+    await create(orderOf('second.csv', { count: 1, firstSerial: 2 }), repeating)
     // The last digest is that of the row in the file.
     expect(draws).toBe(3)
     expect(await catalog.cards.countDocuments()).toBe(2)
   })
 
   it('that is refused leaves neither cards nor a file', async () => {
-    const expected = order('refused.csv')
+    const order = orderOf('refused.csv')
     const failing = whenPart(3, () => insertCard(2_001))
-    await expect(create(expected, failing)).rejects.toThrow('card 3/2001 exists already')
+    await expect(create(order, failing)).rejects.toThrow('card 3/2001 exists already')
     expect(await serials()).toEqual([2_001])
-    for (const file of [expected.file, `${expected.file}.part`]) {
+    for (const file of [order.file, `${order.file}.part`]) {
       await expect(stat(file)).rejects.toThrow('ENOENT')
     }
     await catalog.cards.deleteMany({})
-    await create(expected)
+    await create(order)
   })
 
   it('that draws again has only the last secrets in its file', async () => {
-    const expected = order('drawn.csv', { count: 1_001 })
+    const order = orderOf('drawn.csv', { count: 1_001 })
     const real = cardSecretsOf(catalog, config)
     let draws = 0
-    await create(expected, {
+    await create(order, {
       ...real,
       async digests(secrets) {
         draws += 1
@@ -162,23 +162,23 @@ describe('a batch', () => {
         return stored === undefined ? digests : [stored.secret_hmac]
       },
     })
-    await expectWhole(expected)
+    await expectWhole(order)
   })
 
   it('does not replace a file, or cards', async () => {
-    const expected = order('exists.csv', { count: 2 })
-    await writeFile(expected.file, 'others')
-    await expect(create(expected)).rejects.toThrow('exists.csv exists already')
-    expect(await readFile(expected.file, 'utf8')).toBe('others')
-    await create(order('numbers.csv', { count: 2 }))
-    const again = create(order('again.csv', { count: 2, firstSerial: 2 }))
+    const order = orderOf('exists.csv', { count: 2 })
+    await writeFile(order.file, 'others')
+    await expect(create(order)).rejects.toThrow('exists.csv exists already')
+    expect(await readFile(order.file, 'utf8')).toBe('others')
+    await create(orderOf('numbers.csv', { count: 2 }))
+    const again = create(orderOf('again.csv', { count: 2, firstSerial: 2 }))
     await expect(again).rejects.toThrow('card 3/2 exists already')
     expect(await catalog.cards.countDocuments()).toBe(2)
   })
 
   it('is changed and deleted in parts, each with its audit record', async () => {
-    await create(order('parts.csv'))
-    await create(order('next.csv', { batch_number: 4, count: 1_200 }))
+    await create(orderOf('parts.csv'))
+    await create(orderOf('next.csv', { batch_number: 4, count: 1_200 }))
     const stores = { catalog, actor, nowMs: NOW_MS }
     await catalog.cards.updateOne({ serial_number: 1_500 }, { $set: { status: 'Used' } })
     expect(await updateCards(stores, { batchNumber: 3 }, { status: 'Active' })).toBe(2_499)
@@ -199,34 +199,34 @@ describe('a batch', () => {
   })
 
   it('needs a charging plan', async () => {
-    const expected = order('plan.csv', { charging_plan_name: 'NONE' })
-    await expect(create(expected)).rejects.toThrow('there is no charging plan NONE now')
+    const order = orderOf('plan.csv', { charging_plan_name: 'NONE' })
+    await expect(create(order)).rejects.toThrow('there is no charging plan NONE now')
   })
 })
 
 describe('a batch that was interrupted', () => {
   /** Two of three parts are stored and written. */
   async function interrupted(file: string): Promise<{ wanted: BatchOrder; text: string }> {
-    const expected = order(file)
+    const order = orderOf(file)
     const failing = whenPart(3, () => {
       throw new Error('lost')
     })
-    await expect(create(expected, failing)).rejects.toThrow('lost')
+    await expect(create(order, failing)).rejects.toThrow('lost')
     expect(await catalog.cards.countDocuments()).toBe(2_000)
-    await expect(stat(expected.file)).rejects.toThrow('ENOENT')
-    return { wanted: expected, text: await readFile(`${expected.file}.part`, 'utf8') }
+    await expect(stat(order.file)).rejects.toThrow('ENOENT')
+    return { wanted: order, text: await readFile(`${order.file}.part`, 'utf8') }
   }
-  const resume = (expected: BatchOrder) => create({ ...expected, isContinued: true })
+  const resume = (order: BatchOrder) => create({ ...order, isContinued: true })
 
   it('is continued: what is stored keeps its secrets', async () => {
-    const { wanted: expected, text } = await interrupted('continued.csv')
-    await expect(create(expected)).rejects.toThrow('continued.csv.part exists already')
-    const part = `${expected.file}.part`
+    const { wanted: order, text } = await interrupted('continued.csv')
+    await expect(create(order)).rejects.toThrow('continued.csv.part exists already')
+    const part = `${order.file}.part`
     // Also with rows whose cards were not stored, and a row of which a part was written.
     await writeFile(part, `${text}3,2001,123456789012,TOPUP20,"ACME, ""Ltd""",${END}\n3,2002,98`)
-    await resume(expected)
-    expect((await readFile(expected.file, 'utf8')).startsWith(text)).toBe(true)
-    await expectWhole(expected)
+    await resume(order)
+    expect((await readFile(order.file, 'utf8')).startsWith(text)).toBe(true)
+    await expectWhole(order)
     await expect(stat(part)).rejects.toThrow('ENOENT')
   })
 
@@ -234,23 +234,23 @@ describe('a batch that was interrupted', () => {
     ['nothing', ''],
     ['a part of the header', 'batch_num'],
   ])('is continued with %s written', async (_name, text) => {
-    const expected = order('begun.csv', { count: 3 })
-    await writeFile(`${expected.file}.part`, text)
-    await resume(expected)
-    await expectWhole(expected)
-    await rm(expected.file)
+    const order = orderOf('begun.csv', { count: 3 })
+    await writeFile(`${order.file}.part`, text)
+    await resume(order)
+    await expectWhole(order)
+    await rm(order.file)
   })
 
   it('is continued when all cards are stored', async () => {
-    const expected = order('named.csv', { count: 3 })
-    await create(expected)
-    await rename(expected.file, `${expected.file}.part`)
-    await resume(expected)
-    await expectWhole(expected)
+    const order = orderOf('named.csv', { count: 3 })
+    await create(order)
+    await rename(order.file, `${order.file}.part`)
+    await resume(order)
+    await expectWhole(order)
   })
 
   it('is not continued as another one, and stays as it is', async () => {
-    const { wanted: expected, text } = await interrupted('other.csv')
+    const { wanted: order, text } = await interrupted('other.csv')
     const others = [
       { batch_number: 4 },
       { count: 1_999 },
@@ -260,31 +260,31 @@ describe('a batch that was interrupted', () => {
       { to: new Date(0) },
     ]
     for (const other of others) {
-      const resumed = resume({ ...expected, ...other })
+      const resumed = resume({ ...order, ...other })
       await expect(resumed).rejects.toThrow('other.csv.part is not the file of these cards')
     }
-    const without = resume(order('nowhere.csv'))
+    const without = resume(orderOf('nowhere.csv'))
     await expect(without).rejects.toThrow(/there is no .*nowhere.csv.part to continue/)
     await catalog.cards.deleteOne({ serial_number: 1_500 })
-    await expect(resume(expected)).rejects.toThrow('card 3/1501 exists already')
-    expect(await readFile(`${expected.file}.part`, 'utf8')).toBe(text)
+    await expect(resume(order)).rejects.toThrow('card 3/1501 exists already')
+    expect(await readFile(`${order.file}.part`, 'utf8')).toBe(text)
     expect(await catalog.cards.countDocuments()).toBe(1_999)
   })
 
   it('does not get a file that lacks the secrets of cards', async () => {
-    const { wanted: expected } = await interrupted('changed.csv')
-    const part = `${expected.file}.part`
+    const { wanted: order } = await interrupted('changed.csv')
+    const part = `${order.file}.part`
     const changing = whenPart(3, () => writeFile(part, ''))
-    const resumed = create({ ...expected, isContinued: true }, changing)
+    const resumed = create({ ...order, isContinued: true }, changing)
     await expect(resumed).rejects.toThrow('changed.csv.part was changed by another process')
-    await expect(stat(expected.file)).rejects.toThrow('ENOENT')
+    await expect(stat(order.file)).rejects.toThrow('ENOENT')
   })
 })
 
 describe('at night', () => {
   it('cards whose validity has ended expire, and the next night is awaited', async () => {
-    await create(order('night.csv', { count: 1_200, to: new Date(NOW_MS) }))
-    await create(order('later.csv', { count: 1, firstSerial: 2_000, to: new Date(NOW_MS + 1) }))
+    await create(orderOf('night.csv', { count: 1_200, to: new Date(NOW_MS) }))
+    await create(orderOf('later.csv', { count: 1, firstSerial: 2_000, to: new Date(NOW_MS + 1) }))
     const states = ['Used', 'Stolen', 'Shipped', 'Active'] as const
     for (const [index, status] of states.entries()) {
       await catalog.cards.updateOne({ serial_number: index + 1 }, { $set: { status } })

@@ -49,8 +49,8 @@ export async function runReal(
     tax: [{ type: 'vat', taxation: 'no' }],
   } as never)
   await cycle.addAccounts(1)
-  const expected = { cycle: cycleOf(), rerun: false, generatePdf, actor: ACTOR }
-  await beginRun(deps, expected)
+  const order = { cycle: cycleOf(), rerun: false, generatePdf, actor: ACTOR }
+  await beginRun(deps, order)
   const workers = inlineWorkers({ ...deps, compute: computeAccount })
   const abort = new AbortController()
   const run = await participate({ ...deps, pageSize: 10, workers }, cycleOf(), abort.signal)

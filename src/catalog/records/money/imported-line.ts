@@ -215,9 +215,10 @@ function flagAt(value: unknown, path: string): boolean {
 
 /** A text, or `{ "$date": … }` with a text or the milliseconds since 1970. */
 function dateFrom(value: unknown, path: string, zone: string): Date {
-  const text = isObject(value) && '$date' in value ? plain(value['$date']) : value
-  const isNumber = typeof text === 'number' || (text !== value && /^-?\d+$/.test(String(text)))
-  const atMs = isNumber ? Number(text) : parseInstant(String(text), zone)
+  const plainValue = isObject(value) && '$date' in value ? plain(value['$date']) : value
+  const isNumber =
+    typeof plainValue === 'number' || (plainValue !== value && /^-?\d+$/.test(String(plainValue)))
+  const atMs = isNumber ? Number(plainValue) : parseInstant(String(plainValue), zone)
   if (atMs !== null && Number.isSafeInteger(atMs)) return new Date(atMs)
   throw new FieldError(path, 'must be a date')
 }

@@ -84,7 +84,7 @@ export interface InvoiceSubscriberDocument {
   subscriber?: Record<string, unknown>
 }
 
-/** It has no number and due date yet: they are set when it is stored. */
+/** An invoice as computed: number and due date are set when it is stored. */
 export interface InvoiceDocument {
   aid: number
   billrun_key: string

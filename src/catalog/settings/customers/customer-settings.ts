@@ -333,7 +333,7 @@ function authenticationOf(value: unknown, open: Sealer['open']): CustomerAuthent
   const { client_secret: clientSecret = '', password = '', username = '', ...fields } = data
   if (type === 'none') return { type }
   if (type === 'basic') return { type, username, password: open(password) }
-  const section = Object.entries(fields).filter(([, field]) => field.trim() !== '')
-  const request = { grant_type: 'client_credentials', ...Object.fromEntries(section) }
+  const filled = Object.entries(fields).filter(([, field]) => field.trim() !== '')
+  const request = { grant_type: 'client_credentials', ...Object.fromEntries(filled) }
   return { type, tokenUrl, isCached, clientSecret: open(clientSecret), data: request }
 }

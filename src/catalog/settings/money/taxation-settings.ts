@@ -57,11 +57,11 @@ function taxTypeAt(value: unknown, path: string): TaxType {
 
 /** The stored key; null if no default is stored. Throws `FieldError` with the path. */
 export function storedDefaultTax(stored: unknown): string | null {
-  const { default: rates } = objectAt(stored, 'taxation')
-  if (rates === undefined) return null
-  const isNested = isObject(rates)
+  const { default: defaultTax } = objectAt(stored, 'taxation')
+  if (defaultTax === undefined) return null
+  const isNested = isObject(defaultTax)
   const path = isNested ? 'taxation.default.key' : 'taxation.default'
-  const key = isNested ? objectAt(rates, 'taxation.default', ['key'])['key'] : rates
+  const key = isNested ? objectAt(defaultTax, 'taxation.default', ['key'])['key'] : defaultTax
   const { test, expects } = FORMATS['entity-key']
   if (typeof key === 'string' && test(key)) return key
   throw new FieldError(path, key === undefined ? 'is missing' : expects)
