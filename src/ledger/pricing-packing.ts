@@ -220,30 +220,42 @@ function readTariff(reader: Reader): Tariff {
 
 const METHODS = new Map(PRICING_METHODS.map((method) => [PRICE_MODELS[method].code, method]))
 
-/** Bit 1 of the first byte: whether it is rounded. The others are the code of the price model. */
+/** Models of which an earlier release knows nothing have codes from 2. */
+const LATER_MODELS = 2
+/** In place of a mode: not rounded. */
+const NO_MODE = 15
+
+/**
+ * Bit 0 of the first byte is the code of the first two models, bit 1 says that a mode of rounding
+ * follows. A later model has its code in the upper half of the mode, which is unknown to earlier
+ * releases: they report the value as damaged instead of pricing it by another model.
+ */
 function writeTerms(writer: Writer, terms: TariffTerms): void {
   const { method, rounding } = terms
   const { code } = PRICE_MODELS[method]
-  writer.u8(((code >> 1) << 2) + (rounding === null ? 0 : 2) + (code & 1))
+  const isLater = code >= LATER_MODELS
+  writer.u8((rounding === null && !isLater ? 0 : 2) + (isLater ? 0 : code))
   writer.number(terms.unitScale)
   writer.number(terms.factor)
   writer.number(terms.factorDigits)
   writer.number(terms.minimum)
-  if (rounding === null) return
-  writer.u8(MODES.indexOf(rounding.mode))
-  writer.number(rounding.step)
+  const mode = rounding === null ? NO_MODE : MODES.indexOf(rounding.mode)
+  if (isLater) writer.u8(code * 16 + mode)
+  else if (rounding !== null) writer.u8(mode)
+  if (rounding !== null) writer.number(rounding.step)
 }
 
 function readTerms(reader: Reader): TariffTerms {
   const flags = reader.u8()
-  const code = ((flags >> 2) << 1) + (flags & 1)
+  const [unitScale, factor] = [reader.number(), reader.number()]
+  const [factorDigits, minimum] = [reader.number(), reader.number()]
+  const last = flags & 2 ? reader.u8() : NO_MODE
+  const code = last >> 4 || flags & 1
+  const mode = last & NO_MODE
   return {
     method: present(METHODS.get(code), 'price model'),
-    unitScale: reader.number(),
-    factor: reader.number(),
-    factorDigits: reader.number(),
-    minimum: reader.number(),
-    rounding: flags & 2 ? { mode: readMode(reader), step: reader.number() } : null,
+    ...{ unitScale, factor, factorDigits, minimum },
+    rounding: mode === NO_MODE ? null : { mode: modeOf(mode), step: reader.number() },
   }
 }
 
@@ -301,9 +313,9 @@ function writeRounding(writer: Writer, { mode, decimals }: LineRounding): void {
 }
 
 function readRounding(reader: Reader): LineRounding {
-  return { mode: readMode(reader), decimals: reader.number() }
+  return { mode: modeOf(reader.u8()), decimals: reader.number() }
 }
 
-function readMode(reader: Reader): PriceRounding['mode'] {
-  return present(MODES[reader.u8()], 'mode of rounding')
+function modeOf(code: number): PriceRounding['mode'] {
+  return present(MODES[code], 'mode of rounding')
 }

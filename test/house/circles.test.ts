@@ -5,7 +5,7 @@
  * below it. An entry imports another if a file of the first imports a file of the second.
  * So folders beside each other are never in a circle, directly or over others; and each file of a
  * folder lies below a subfolder or above it: what the subfolder imports, even over others, imports
- * nothing of it.
+ * nothing of it. The entry file of a process or thread, which is started by its path, is no import.
  */
 import { posix } from 'node:path'
 import { expect, it } from 'vitest'
