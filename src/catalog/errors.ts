@@ -37,7 +37,7 @@ export class DuplicateEntityError extends Error {
   }
 }
 
-/** Other processes change the same too often, or a revision to replace does not exist any more. */
+/** Other processes keep changing the entity, or the revision to replace is gone. */
 export class EntityConflictError extends Error {
   override name = 'EntityConflictError'
 }

@@ -20,7 +20,7 @@ export interface ChargeProgram {
   exact: boolean
   /** The prepaid buckets that may pay for the open segment, in order. */
   order: readonly FundingSource[]
-  /** The same for `next`. */
+  /** As `order`, for the segment `next`. */
   nextOrder: readonly FundingSource[]
   /**
    * For usage beyond the grant that no valid money may pay: the expired prepaid buckets that could

@@ -1,5 +1,5 @@
 /**
- * Expiry of an abandoned session: its reservations are released, and it stays as a tombstone. Its
+ * Expiry of a session: its reservations are released, and it stays as a tombstone. Its
  * services stay without reservations, so that usage reported after expiry continues their segments.
  */
 import { present } from './assert.ts'

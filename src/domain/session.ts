@@ -125,7 +125,9 @@ export interface ServiceSession {
    * service.
    */
   accessCharged: boolean
-  /** The same for other categories, which price every unit: due with the first used one. */
+  /**
+   * Likewise for other tariff categories, where the access price is due with the first used unit.
+   */
   othersAccessCharged: boolean
   /**
    * Time of a report without usage after the last usage of the segment, or before the first one,

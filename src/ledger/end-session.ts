@@ -69,7 +69,7 @@ export async function askToEnd(ledger: Ledger, { session }: FoundSession): Promi
 export interface EndedSession {
   /** As it was before. */
   readonly session: Session
-  /** Whether all nodes were told to end it there; null if it did not come over Diameter. */
+  /** Whether all nodes were notified to end it there; null if it did not come over Diameter. */
   readonly isPublished: boolean | null
 }
 

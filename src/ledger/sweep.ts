@@ -1,5 +1,5 @@
 /**
- * The sweep: returns the reservations of abandoned sessions and removes old tombstones. Any number
+ * The sweep: returns the reservations of expired sessions and removes old tombstones. Any number
  * of processes may sweep: a lease per partition and batch avoids duplicate work, and the versioned
  * commit keeps the result correct even if a lease is lost.
  */

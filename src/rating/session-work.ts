@@ -291,7 +291,7 @@ export class SessionWork implements UnitWork<WorkState> {
     }
   }
 
-  /** Without boundaries for an event, which is used immediately, and without a grant. */
+  /** Terms of the grant. No boundaries for events (used immediately) or if nothing is granted. */
   #termsOf(
     effective: ServiceRequest,
     granting: SegmentStart | null,

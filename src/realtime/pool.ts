@@ -22,17 +22,17 @@ import {
 import { awaitStart, WorkerThread } from './worker-thread.ts'
 
 export interface PoolOptions {
-  /** Module whose default export serves batches on a port (workers/serve.ts). */
+  /** Module whose default export serves batches on a port (workers/main.ts). */
   readonly workerFile: URL
   /** Worker data of the thread with this number. */
   readonly workerData: (worker: number) => unknown
-  /** Builds the only worker on this event loop; not given: workers are threads. */
+  /** Builds the only worker on this event loop; if absent, workers are threads. */
   readonly buildInline?: ((emit: (event: WorkerEvent) => void) => Promise<BuiltWorker>) | undefined
   /** The process ends if this event loop hangs, because an inline worker cannot be replaced. */
   readonly endsIfHanging?: boolean | undefined
   /** Number of workers to start. */
   readonly workers: number
-  /** Not given for a single event loop. */
+  /** Absent with a single event loop. */
   readonly shared?: SharedWorkers | undefined
   readonly batchSizeMax: number
   readonly batchesInFlightMax: number

@@ -6,7 +6,7 @@ import { WorkerChannel } from './worker-channel.ts'
 import type { BatchWorker } from './worker-queue.ts'
 
 export interface WorkerThreadOptions {
-  /** Module whose default export serves batches on a port (workers/serve.ts). */
+  /** Module whose default export serves batches on a port (workers/main.ts). */
   readonly workerFile: URL
   readonly workerData: unknown
   /** Event loops that have a port to the thread. */

@@ -74,7 +74,7 @@ async function readStored(
   return new Map((found as unknown as Stored[]).map((line) => [line.stamp, line]))
 }
 
-/** Without a document that is as `stored`, it is inserted: a duplicate if there is another one. */
+/** Inserts if no document matches `stored`; fails as a duplicate if another version exists. */
 function upsertOver(
   document: RealtimeLineDocument,
   stored: Stored | undefined,

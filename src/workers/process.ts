@@ -1,5 +1,5 @@
 /**
- * The processing of a batch. Each request is an `Item`, which carries what the stages find:
+ * The processing of a batch. Each request is a `PendingCharge`, which carries what the stages find:
  *
  *   refuse    while the store is too full for new sessions and events
  *   locate    account and subscriber, by session or identifier (session-locator.ts)
@@ -162,7 +162,7 @@ class BatchProcessor implements Processor {
 
   /**
    * Charges from the caches and Redis only. Requests that need MongoDB remain without an outcome.
-   * `isProfileUnavailable`: see `Item`.
+   * `isProfileUnavailable`: see `PendingCharge`.
    */
   async #charge(
     items: readonly PendingCharge[],

@@ -77,7 +77,7 @@ export interface CachedProfile {
   validUntilMs: number
   /** When the read began, by the node's clock. */
   readMs: number
-  /** The same in the count of reads and changes of this cache. */
+  /** As `readMs`, but as a sequence number of this cache's reads and changes. */
   begun: number
   /** The fence that it is known to satisfy; -1 if it was not compared yet. */
   fence: number

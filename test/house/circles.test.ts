@@ -1,11 +1,13 @@
 /**
- * Nothing imports itself over others, neither values nor types: no file, and in `src` no folder.
+ * There is no import cycle, neither of values nor of types: not between files, and in `src` not
+ * between neighbouring folders.
  *
  * In each folder of `src`, its entries are compared: a file is one, and so is a subfolder with all
- * below it. An entry imports another if a file of the first imports a file of the second.
- * So folders beside each other are never in a circle, directly or over others; and each file of a
- * folder lies below a subfolder or above it: what the subfolder imports, even over others, imports
- * nothing of it. The entry file of a process or thread, which is started by its path, is no import.
+ * below it. An entry imports another if a file of the first imports a file of the second. So
+ * neighbouring folders are never in an import cycle, directly or by way of others; and each file of
+ * a folder lies below a subfolder or above it: what the subfolder imports, even by way of others,
+ * imports nothing of it. The entry file of a process or thread, which is started by its path, is
+ * no import.
  */
 import { posix } from 'node:path'
 import { expect, it } from 'vitest'
@@ -58,7 +60,7 @@ function add(graph: Graph, from: string, to: string): void {
   graph.set(from, (graph.get(from) ?? new Set()).add(to))
 }
 
-/** Files or entries that import themselves, each with one path. */
+/** Import cycles of files or entries, each as one path. */
 function circles(graph: Graph): readonly string[] {
   const found: string[] = []
   const done = new Set<string>()
@@ -75,11 +77,11 @@ function circles(graph: Graph): readonly string[] {
   return found
 }
 
-it('no file imports itself over others', () => {
+it('files have no import cycle', () => {
   expect(circles(fileGraph(readTree(HOUSE, ['src', 'packages'])))).toEqual([])
 })
 
-it('no folder of src imports itself over its neighbours', () => {
+it('neighbouring folders of src have no import cycle', () => {
   expect(folderGraphs(readTree(HOUSE, ['src'])).flatMap(circles)).toEqual([])
 })
 
@@ -89,7 +91,7 @@ function importing(imports: Readonly<Record<string, string>>): readonly SourceFi
   })
 }
 
-it('a circle of types alone is found', () => {
+it('an import cycle of types alone is found', () => {
   const files = importing({ 'src/a.ts': './b.ts', 'src/b.ts': './a.ts' })
   expect(circles(fileGraph(files))).toEqual(['src/a.ts -> src/b.ts -> src/a.ts'])
 })
@@ -110,6 +112,6 @@ it.each([
     { 'src/a/x.ts': '../below.ts', 'src/above.ts': './a/x.ts' },
     [],
   ],
-])('folders: finds a circle %s', (_, imports, found) => {
+])('folders: finds an import cycle %s', (_, imports, found) => {
   expect(folderGraphs(importing(imports)).flatMap(circles)).toEqual(found)
 })

@@ -38,7 +38,7 @@ export interface DoneWork {
 
 export interface WorkRun {
   readonly done: readonly DoneWork[]
-  /** Others did the work, or a part of it: that it had no effect here says nothing. */
+  /** Another process did all or part of the work, so no effect here proves nothing. */
   readonly isByOthers: boolean
 }
 

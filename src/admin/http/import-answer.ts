@@ -13,7 +13,7 @@ import type { RawParameters } from '../../requests/raw-parameters.ts'
 import type { RequestParameters } from './body.ts'
 
 /**
- * It goes on if the client disconnects: its rows are wanted, and it is found by its id.
+ * Runs an import. It continues if the client disconnects; its progress can be read by its id.
  *
  * Tollgate extensions: `import_id` resumes an import, `progress=1` returns its progress, and
  * `dry_run=1` or `validate=1` writes nothing. Throws `ApiError`.

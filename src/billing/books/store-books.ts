@@ -40,8 +40,8 @@ export interface BooksWriter extends Cause {
 export interface NamedBills {
   readonly refs?: readonly BillRef[]
   /**
-   * The operation covers debts by at most this amount, besides open credit: the oldest debts of it
-   * are sufficient. Absent: all open debts are loaded.
+   * The operation covers debts by at most this amount, in addition to open credit: the oldest debts
+   * of it are sufficient. Absent: all open debts are loaded.
    */
   readonly covers?: Exact
 }

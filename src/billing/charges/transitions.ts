@@ -149,7 +149,7 @@ function answered(
   return { ...known, state: 'completed', dueMs: null, taskMs: null }
 }
 
-/** A pending charge is asked for every day even after the operator was told. */
+/** A pending charge is queried daily, even after the operator was notified. */
 function stillOpen(charge: ChargeFacts, nowMs: number): ChargeFacts {
   const nextMs = nextAskMs(charge, nowMs)
   if (nextMs !== null) return { ...charge, dueMs: nextMs }

@@ -108,7 +108,7 @@ function correctedCycle(
   return correctedPart(input, change, adjust, limits)
 }
 
-/** Wanted charges and discounts minus those that were written. */
+/** Due charges and discounts minus those written before. */
 function correctedPart(
   input: AccountCycle,
   change: Change,

@@ -15,7 +15,9 @@ import { withEntity } from './offer.ts'
 import { includedServices } from './target.ts'
 import type { Holder, Piece } from './timeline.ts'
 
-/** `general`: the cycle of charges on nothing in particular, once per run; null without them. */
+/**
+ * `general`: the cycle of charges that apply to no single line, once per run; null without them.
+ */
 export type Adjuster = (
   lines: readonly ChargeLine[],
   limits: Limits,

@@ -78,7 +78,7 @@ export interface AdjustmentLine {
   readonly kind: AdjustmentKind
   readonly key: string
   readonly description: string
-  /** Id of the charge that it applies to; null for a charge on nothing in particular. */
+  /** Id of the charge that it applies to; null for a charge that applies to no single line. */
   readonly eligibleLine: string | null
   /** The eligible subscriber of a discount on a service of the account; 0 for the account. */
   readonly causeSid?: number

@@ -6,7 +6,7 @@ import { type OfferTerms, termsOf } from './price.ts'
 import { type Holding, pieceAt } from './timeline.ts'
 
 export interface HeldOffer {
-  /** With overrides. */
+  /** The revision with overrides applied. */
   readonly document: StoredRevision
   /** The stored revision. */
   readonly revision: StoredRevision

@@ -1,6 +1,6 @@
 /**
- * Days that were not paid ahead are a new supply. A wanted charge of such days and of written ones
- * is cut there if their taxes differ, with the discounts on it. Pure.
+ * Days that were not paid ahead are a new supply. A due charge for such days and for days already
+ * written is split there if their taxes differ, with the discounts on it. Pure.
  */
 import { Exact } from '../../catalog/records/money/exact-amount.ts'
 import { dateText, dayOf } from './days.ts'

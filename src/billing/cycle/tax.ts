@@ -56,7 +56,7 @@ function ratesOf(rules: readonly TaxRule[]): string {
   return JSON.stringify(rules.map(({ rate, isEmbedded }) => [new Exact(rate), isEmbedded]).sort())
 }
 
-/** `charge`: the line that it applies to; null for a charge on nothing in particular. */
+/** `charge`: the line that it applies to; null for a charge that applies to no single line. */
 export function taxAdjustment(
   line: AdjustmentLine,
   charge: RuledLine<ChargeLine> | null,

@@ -27,7 +27,7 @@ export interface TaxChange {
 
 type Input = Pick<AccountCycle, 'catalogue' | 'cycle' | 'settings'>
 
-/** Wanted charges with the taxes of the written ones that they correct. */
+/** Due charges, with the taxes of the written charges that they correct. */
 export function withPriorTaxes(
   input: Input,
   due: readonly ChargeLine[],

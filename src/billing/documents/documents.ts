@@ -152,7 +152,7 @@ export function createDocuments(
   }
 }
 
-/** Without a number only for documents under way, which have no lines: no document is made. */
+/** The number is missing only while an invoice is being computed; no document is made then. */
 function nameOf({ aid, billrun_key: billrunKey, invoice_id: invoiceId = -1 }: Stored): InvoiceName {
   return { aid, billrunKey, invoiceId }
 }

@@ -23,9 +23,9 @@ export interface Language {
 const RIGHT_TO_LEFT = new Set(['ar', 'dv', 'fa', 'he', 'ku', 'ps', 'sd', 'ug', 'ur', 'yi'])
 
 /**
- * The first of the wanted languages, such as `de_AT` or `de-AT`, that has texts; otherwise English.
- * `folder`: templates of the operator, or empty. Throws `TemplateError` for a file that cannot be
- * used.
+ * The first of the preferred languages, such as `de_AT` or `de-AT`, that has texts; otherwise
+ * English. `folder`: templates of the operator, or empty. Throws `TemplateError` for a file that
+ * cannot be used.
  */
 export async function languageOf(
   preferred: readonly (string | undefined)[],

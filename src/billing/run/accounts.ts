@@ -28,7 +28,7 @@ function revisionsOf({ cycle, invoicingDay, installedDay }: RunCycle): Filter<ob
   return { ...begun, type: 'account', invoicing_day: { $in: days } }
 }
 
-/** With those that have ended: their last usage and credits are still invoiced. */
+/** Counts accounts, including ended ones: their last usage and credits are still invoiced. */
 async function countAccounts(catalog: Catalog, run: RunCycle): Promise<number> {
   const found = await catalog.reads.subscribers
     .aggregate<{ count: number }>([

@@ -94,7 +94,7 @@ export interface Subjects {
   readonly matchedPlans: SubjectValue | null
   readonly matchedServices: SubjectValue | null
   readonly monthlyFees: SubjectValue | null
-  /** The amount of a charge on nothing in particular. */
+  /** The amount of a charge that applies to no single line. */
   readonly general: SubjectValue | null
 }
 

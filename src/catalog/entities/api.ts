@@ -131,7 +131,10 @@ export interface CollectionApi {
   readonly writers?: readonly Role[]
   /** Annotated parameters of `query` that are not fields. */
   readonly parameters?: TProperties
-  /** Dotted paths of dates that responses to reads contain as texts, besides those of revisions. */
+  /**
+   * Dotted paths of dates that responses to reads contain as texts, in addition to those of
+   * revisions.
+   */
   readonly textDates?: readonly string[]
 }
 

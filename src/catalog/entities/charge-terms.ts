@@ -6,7 +6,7 @@ import { listOf, ref, text as textSchema } from './json-schema.ts'
 
 const FOUND = [...READS, 'export'] as const
 
-/** Both have these actions. */
+/** Actions of discounts and of charges. */
 export const CHARGE_ACTIONS = [
   ...FOUND,
   'create',

@@ -20,7 +20,7 @@ export interface CardSecrets {
    * Rejects with `CardKeyError`, `SecretKeyError` or `CatalogUnavailableError`.
    */
   digests(secrets: readonly string[]): Promise<string[]>
-  /** The same, of what `hashOf` returns. */
+  /** As `digests`, for results of `hashOf`. */
   digestsOfHashes(hashes: readonly string[]): Promise<string[]>
 }
 

@@ -17,8 +17,8 @@ import { redactNotifications } from './events/notification-settings.ts'
 /**
  * Categories that charging follows. `file_types`: a list of documents. `peers`: a list of network
  * elements (peers.ts). `taxation`: an object (taxation-settings.ts). `subscribers`: an object with
- * external customer mode (customer-settings.ts) besides configured fields. `events`: an object with
- * rules (event-settings.ts).
+ * external customer mode (customer-settings.ts) in addition to configured fields. `events`: an
+ * object with rules (event-settings.ts).
  */
 export const CONFIG_CATEGORIES = [
   'file_types',

@@ -7,7 +7,7 @@ const LISTED_MAX = 1_000
 
 /** The parts of an audit that could not be read. */
 export class Unread {
-  /** With the reasons. */
+  /** Unread parts, each with its reason. */
   readonly parts: string[] = []
   leftOut = 0
   #inSuccession = 0

@@ -45,8 +45,8 @@ const LINE_FIELDS = [
 const ALL = { aid: { $gte: 0 } }
 
 /**
- * Holds one account in memory at a time, with sums of its lines. `isSelected` selects the accounts to
- * read. Throws `CatalogUnavailableError`.
+ * Holds one account in memory at a time, with sums of its lines. `isSelected` selects the accounts
+ * to read. Throws `CatalogUnavailableError`.
  */
 export async function* recordedAccounts(
   catalog: Catalog,

@@ -92,7 +92,10 @@ export interface CollectionDefinition {
   readonly derived: readonly string[]
   /** Declared fields and parameters of `query`, by name. */
   readonly docs: Readonly<Record<string, FieldDocs>>
-  /** Dotted paths of dates that responses to reads contain as texts, besides those of revisions. */
+  /**
+   * Dotted paths of dates that responses to reads contain as texts, in addition to those of
+   * revisions.
+   */
   readonly textDates: readonly string[]
   /** Completes the order of a read to that of an index; by the key field and `from` if absent. */
   indexOrder?(sort: SortOrder): SortOrder

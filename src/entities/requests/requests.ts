@@ -147,7 +147,9 @@ function forceFlag(value: unknown): boolean {
   return read
 }
 
-/** With an id, other parameters are ignored, because clients send more. */
+/**
+ * The target of a request. With an id, undeclared parameters are ignored: clients send extra ones.
+ */
 function targetOf({ query = {} }: CompoundParameters, context: RequestContext): Fields {
   if (isUnset(query['_id'])) return query
   const declared = queryParams(context, query)

@@ -31,7 +31,7 @@ export interface CustomerRevision {
   readonly aid: number
   readonly from: Date
   readonly to: Date
-  /** All fields, these and `type` included, without the `id` of the query. */
+  /** All fields, including those above and `type`, but not the `id` of the query. */
   readonly fields: Fields & { readonly from: Date; readonly to: Date }
 }
 

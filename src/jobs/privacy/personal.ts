@@ -55,7 +55,7 @@ const RECORD_NAMES: readonly string[] = [
 /** Names of free texts in credit lines and bills, which may name people. */
 const FREE_TEXTS: readonly string[] = ['label', 'invoice_label', 'reason', 'note']
 
-/** With the names of free texts. */
+/** Adds the names of free-text fields. */
 export function withFreeTexts(names: ReadonlySet<string>): ReadonlySet<string> {
   return new Set([...names, ...FREE_TEXTS])
 }

@@ -42,7 +42,7 @@ export interface AdjustmentInput extends DiscountHolders {
   readonly charges: readonly AdjustmentTerms[]
   /** In the order in which limits are used up. */
   readonly lines: readonly ChargeLine[]
-  /** The cycle of charges on nothing in particular. */
+  /** The cycle of charges that apply to no single line. */
   readonly cycle: CycleSpan
   /** Limits that the run has left. */
   readonly limits: Limits
@@ -222,7 +222,7 @@ class AdjustmentRun {
     })
   }
 
-  /** A charge on nothing in particular. */
+  /** A charge that applies to no single line. */
   #generalLine(definition: Definition, sid: number, days: DaySet): AdjustmentLine | null {
     const { cycle, limits } = this.#input
     const { terms, key } = definition
@@ -246,7 +246,7 @@ class AdjustmentRun {
   }
 }
 
-/** A charge on nothing in particular. */
+/** A charge that applies to no single line. */
 function isGeneral({ kind, type, subjects }: AdjustmentTerms): boolean {
   return kind === 'conditional_charge' && type === 'monetary' && subjects.general !== null
 }

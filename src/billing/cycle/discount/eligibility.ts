@@ -275,7 +275,7 @@ function shareOf(
 
 /**
  * Days on which, for each of the conditions, some service meets it; and those services. `included`:
- * services besides those that the revisions have.
+ * services in addition to those that the revisions have.
  */
 function servicesMet(
   conditions: readonly (readonly FieldCondition[])[],

@@ -36,7 +36,7 @@ export interface StoredGateway {
   readonly type: GatewayType
   readonly instanceName: string
   readonly enabled: boolean
-  /** With defaults. */
+  /** Parameters, defaults filled in. */
   readonly params: GatewayParams
 }
 
