@@ -65,6 +65,8 @@ async function linesOf(session: RegExp) {
     'urt',
     'last_urt',
     'process_time',
+    // In the last hour of a cycle, with the time.
+    'uninvoiced',
   ]
   return lines.map((line) =>
     Object.fromEntries(Object.entries(line).filter(([name]) => !own.includes(name))),
