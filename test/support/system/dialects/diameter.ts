@@ -107,6 +107,11 @@ interface Control {
   'Final-Unit-Indication'?: object
 }
 
+/** Before a boundary of the price, such as the end of a cycle, there is a Tariff-Time-Change too. */
+function grantedUnits(granted: Readonly<Record<string, number>>): number {
+  return Object.values(UNITS).reduce((units, name) => units + (granted[name] ?? 0), 0)
+}
+
 function codeOf(resultCode: number, message: unknown): number {
   if (String(message).includes('out of order')) return -9
   return RETURN_CODES[resultCode] ?? -20
@@ -123,7 +128,7 @@ function answerOf(answer: Fields): Fields {
   const services = controls.map((control) => ({
     rating_group: control['Rating-Group'],
     returnCode: codeOf(control['Result-Code'], ''),
-    grantedVolume: Object.values(control['Granted-Service-Unit'] ?? {})[0] ?? 0,
+    grantedVolume: grantedUnits(control['Granted-Service-Unit'] ?? {}),
     finalUnit: control['Final-Unit-Indication'] !== undefined,
   }))
   const code = codeOf(Number(answer['Result-Code']), answer['Error-Message'])
