@@ -1,8 +1,13 @@
+import { MongoNetworkError } from 'mongodb'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { moneyFormat } from '../../src/billing/currency.ts'
+import type { Catalog } from '../../src/catalog/connection.ts'
+import { CatalogUnavailableError } from '../../src/catalog/errors.ts'
+import { NO_PATIENCE } from '../../src/catalog/patience.ts'
 import { checkAccount } from '../../src/cli/audit/account.ts'
 import { findAccounts } from '../../src/cli/audit/accounts.ts'
 import { differenceText } from '../../src/cli/audit/difference.ts'
+import { gatherEvidence } from '../../src/cli/audit/evidence.ts'
 import { auditStores, reportLines } from '../../src/cli/audit.ts'
 import type { Line } from '../../src/domain/line.ts'
 import { stateField } from '../../src/ledger/keys.ts'
@@ -225,5 +230,59 @@ describe('an account that changes during the audit', () => {
     const findings = await checkAccount(stores5, { aid: 5, sids: [50] }, 4)
     expect(findings.isMoving).toBe(true)
     expect(await audit()).toMatchObject({ ok: true, accounts: 5 })
+  })
+})
+
+describe('an outage between the batches of a read', () => {
+  /** The first `outages` reads of owner 2 fail when they have read something. */
+  function failing(name: 'lines' | 'balances', outages: number, patience = NO_PATIENCE): Catalog {
+    let left = outages
+    const { unguarded } = stores.catalog
+    const find = (filter: { aid?: number }, options: object) => {
+      const cursor = unguarded[name].find(filter as never, { ...options, batchSize: 1 })
+      if ((filter.aid ?? 2) !== 2 || left === 0) return cursor
+      left -= 1
+      let calls = 0
+      const next = (cursor.hasNext as () => Promise<boolean>).bind(cursor)
+      const hasNext = async () => {
+        calls += 1
+        if (calls === 1) return next()
+        throw new MongoNetworkError('connection closed')
+      }
+      async function* documents() {
+        if (await hasNext()) yield* cursor.readBufferedDocuments()
+        await hasNext()
+      }
+      return Object.assign(cursor, { hasNext, [Symbol.asyncIterator]: documents })
+    }
+    const collection = { find } as never
+    return { ...stores.catalog, unguarded: { ...unguarded, [name]: collection }, patience }
+  }
+
+  const storesWith = (catalog: Catalog) => {
+    return { ledger: stores.ledger, catalog, recording: watchRecorderProgress(stores.ledger) }
+  }
+
+  it('leaves an account unread, which is named', async () => {
+    const report = await auditStores(storesWith(failing('lines', Number.POSITIVE_INFINITY)))
+    expect(report).toMatchObject({ ok: false, differences: [] })
+    const text = 'account 2: MongoDB: read the lines of an owner: connection closed'
+    expect(report.unread).toEqual([text])
+  })
+
+  it('ends the audit if the accounts cannot be found', async () => {
+    await expect(auditStores(storesWith(failing('balances', 1)))).rejects.toThrow(
+      CatalogUnavailableError,
+    )
+  })
+
+  it.each(['lines', 'balances'] as const)('repeats the read of %s as a whole', async (name) => {
+    const patient = { ...NO_PATIENCE, forMs: 60_000, pauseMs: 1 }
+    expect(await auditStores(storesWith(failing(name, 2, patient)))).toEqual(await audit())
+    const account = { aid: 2, sids: [20] }
+    const expected = await gatherEvidence(storesWith(stores.catalog), account, 0)
+    expect(await gatherEvidence(storesWith(failing(name, 2, patient)), account, 0)).toEqual(
+      expected,
+    )
   })
 })

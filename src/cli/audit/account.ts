@@ -5,6 +5,7 @@ import {
   addCarried,
   addLine,
   carriedId,
+  carriedSums,
   emptySums,
   type OwnerSums,
 } from '../../catalog/records/usage/line-sums.ts'
@@ -17,6 +18,7 @@ import type { FoundAccount } from './accounts.ts'
 import { compare, type Difference } from './difference.ts'
 import { addHolds, checkConserved, checkHolds, type Holds } from './ledger-check.ts'
 import { OpenSegmentLines } from './open-lines.ts'
+import { readAll } from './read-all.ts'
 import { checkLines, checkProjection } from './recorded-check.ts'
 
 export interface AuditStores {
@@ -146,10 +148,15 @@ class Attempt {
     const shared = owner.sid === 0 ? sums : this.#sharedSums
     const carried = await this.#carriedOf(filter)
     if (carried !== null) addCarried(carried, sums, shared)
-    for await (const line of catalog.unguarded.lines.find(filter)) {
-      addLine(openLines.newest(line), sums, shared)
-    }
-    this.#lines += sums.lines
+    const lines = await readAll(
+      catalog,
+      'read the lines of an owner',
+      (options) => catalog.unguarded.lines.find(filter, options),
+      () => ({ own: emptySums(), shared: emptySums() }),
+      (read, line) => addLine(openLines.newest(line), read.own, read.shared),
+    )
+    addCarried({ own: carriedSums(lines.own), shared: carriedSums(lines.shared) }, sums, shared)
+    this.#lines += lines.own.lines
     // Lines that retention removed during the read are in no sum: the next attempt finds them in
     // the carried sums.
     this.#versions.push(carried?.rev ?? 0, (await this.#carriedOf(filter))?.rev ?? 0)

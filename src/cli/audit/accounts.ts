@@ -2,6 +2,7 @@
 import type { Catalog } from '../../catalog/connection.ts'
 import { readAccountFields } from '../../ledger/account-fields.ts'
 import type { Ledger } from '../../ledger/ledger.ts'
+import { readAll } from './read-all.ts'
 
 export interface FoundAccount {
   aid: number
@@ -33,10 +34,16 @@ export async function* findAccounts(
   for (let pass = 0; pass < passes; pass += 1) {
     const isOurs = (partition: number) => partition % passes === pass
     const accounts = await scan(ledger, isOurs)
-    const recorded = catalog.unguarded.balances.find({}, { projection: { aid: 1, sid: 1 } })
-    for await (const { aid, sid } of recorded) {
-      if (isOurs(ledger.keys.partitionOf(aid))) addSubscriber(accounts, aid, sid)
-    }
+    const projection = { aid: 1, sid: 1 }
+    await readAll(
+      catalog,
+      'read the owners of balances',
+      (options) => catalog.unguarded.balances.find({}, { ...options, projection }),
+      () => accounts,
+      (found, { aid, sid }) => {
+        if (isOurs(ledger.keys.partitionOf(aid))) addSubscriber(found, aid, sid)
+      },
+    )
     for (const aid of [...accounts.keys()].sort((a, b) => a - b)) {
       const sids = [...(accounts.get(aid) ?? [])].sort((a, b) => a - b)
       yield { aid, sids }

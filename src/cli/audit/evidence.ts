@@ -19,6 +19,7 @@ import { segmentLines } from '../../ledger/stream-entries.ts'
 import type { AuditStores } from './account.ts'
 import type { FoundAccount } from './accounts.ts'
 import { OpenSegmentLines } from './open-lines.ts'
+import { readAll } from './read-all.ts'
 
 export interface LedgerSession {
   sessionKey: string
@@ -78,21 +79,20 @@ export async function gatherEvidence(
   if (loaded === null || !(await stores.recording.waitUntilRecorded(aid))) return null
   const { catalog, ledger } = stores
   const projected = await catalog.balances.find({ aid }).toArray()
-  const owners = loaded.map(({ state, sessions }) => ({
-    state,
-    sessions,
-    sums: emptySums(),
-    projected: projected.filter(({ sid }) => sid === state.sid),
-  }))
   const carried = await catalog.carried.find({ aid }).toArray()
-  const book = new LineIndex(owners, carried)
-  for await (const line of catalog.unguarded.lines.find({ aid })) book.add(line)
+  const book = await readAll(
+    catalog,
+    'read the lines of an account',
+    (options) => catalog.unguarded.lines.find({ aid }, options),
+    () => new LineIndex(loaded, projected, carried),
+    (index, line) => index.add(line),
+  )
+  const { owners, later } = book
   const lost: BalanceLineDocument[] = []
   for (const line of book.operations) {
     if (line.urt.getTime() < operationsSinceMs || !lacksCredit(owners, line)) continue
     if ((await ledger.findOperation(aid, line.operation_id)) === null) lost.push(line)
   }
-  const { later } = book
   return { aid, owners, different: book.different(), later, unknown: book.unknown(), lost }
 }
 
@@ -133,6 +133,8 @@ async function loadAll(
 class LineIndex {
   readonly operations: BalanceLineDocument[] = []
   readonly later: LaterLine[] = []
+  /** The account's owner (sid 0) first. */
+  readonly owners: OwnerEvidence[]
   readonly #owners: ReadonlyMap<number, OwnerEvidence>
   readonly #segmentLines = new Map<string, SegmentLine>()
   readonly #openLines = new OpenSegmentLines()
@@ -140,14 +142,23 @@ class LineIndex {
   readonly #ledgerSessions = new Map<string, LedgerSession>()
   #unknown: RealtimeLineDocument[] = []
 
-  constructor(owners: readonly OwnerEvidence[], carried: readonly CarriedDocument[]) {
-    this.#owners = new Map(owners.map((owner) => [owner.state.sid, owner]))
+  constructor(
+    loaded: readonly LoadedSessions[],
+    projected: readonly BalanceDocument[],
+    carried: readonly CarriedDocument[],
+  ) {
+    this.owners = loaded.map((owner) => ({
+      ...owner,
+      sums: emptySums(),
+      projected: projected.filter(({ sid }) => sid === owner.state.sid),
+    }))
+    this.#owners = new Map(this.owners.map((owner) => [owner.state.sid, owner]))
     for (const sums of carried) {
       const owner = this.#owners.get(sums.sid)
       const shared = this.#owners.get(0)
       if (owner !== undefined && shared !== undefined) addCarried(sums, owner.sums, shared.sums)
     }
-    for (const known of owners.flatMap(({ sessions }) => sessions)) {
+    for (const known of this.owners.flatMap(({ sessions }) => sessions)) {
       const { sessionKey, session } = known
       this.#ledgerSessions.set(sessionTagOf(sessionKey, session), known)
       this.#openLines.add(session, sessionKey)

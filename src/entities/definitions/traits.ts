@@ -8,6 +8,8 @@ interface Traits {
   readonly hasPriceLines: boolean
   /** Entities belong to an account, which the linker of an import may identify. */
   readonly isLinked: boolean
+  /** Subscribers belong to the entity, and are erased with it. */
+  readonly hasSubscribers: boolean
   /** Network elements identify the entity by its configured fields. */
   readonly isIdentified: boolean
   /** A write moves a balance: it has an idempotency key, and the line in its response. */
@@ -16,6 +18,8 @@ interface Traits {
   readonly isStoredLater: boolean
   /** Only the node writes documents: all of their fields are described. */
   readonly isDescribed: boolean
+  /** Documents have texts about a customer that someone typed, such as reasons. */
+  readonly hasFreeTexts: boolean
   /** Documents have the fields that filters of reads declare. */
   readonly storesFilters: boolean
 }
@@ -23,15 +27,16 @@ interface Traits {
 const onCreate = (action: ActionName) => action === 'create'
 
 const TRAITS: Readonly<Record<string, Partial<Traits>>> = {
+  accounts: { hasSubscribers: true },
   subscribers: { answersNull: onCreate, isLinked: true, isIdentified: true },
   rates: { hasPriceLines: true },
   users: { answersNull: (action) => !onCreate(action) },
   autorenew: { answersNull: onCreate },
   balances: { writesLine: true, isDescribed: true },
-  lines: { isStoredLater: true, isDescribed: true },
+  lines: { isStoredLater: true, isDescribed: true, hasFreeTexts: true },
   audit: { isDescribed: true },
   jobs: { isDescribed: true },
-  bills: { storesFilters: true },
+  bills: { storesFilters: true, hasFreeTexts: true },
 }
 
 type NamedCollection = Pick<CollectionDefinition, 'name'>

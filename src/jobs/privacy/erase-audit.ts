@@ -6,6 +6,8 @@ import type { ClientSession, ObjectId } from '../../catalog/collections.ts'
 import type { Catalog } from '../../catalog/connection.ts'
 import type { AuditDocument } from '../../catalog/records/audit-document.ts'
 import { type ChainedRecord, eraseFields } from '../../catalog/transactions/audit-chain.ts'
+import { DEFINITIONS } from '../../entities/definitions/collections.ts'
+import { hasTrait } from '../../entities/definitions/traits.ts'
 import { type CommitBatch, nextOf } from './erase-records.ts'
 import { withFreeTexts, withoutNames } from './personal.ts'
 import type { ErasureScope } from './subject.ts'
@@ -81,9 +83,9 @@ async function eraseBatch(
 function erasedRecord(record: AuditDocument, erasure: AuditErasure): ChainedRecord | null {
   if (record.chain === undefined) return null
   const { collection } = record
-  const isMoney = collection === 'lines' || collection === 'bills'
-  const names = isMoney ? withFreeTexts(erasure.names) : erasure.names
-  const isEntity = collection === 'accounts' || collection === 'subscribers'
+  const hasFreeTexts = hasTrait({ name: collection }, 'hasFreeTexts')
+  const names = hasFreeTexts ? withFreeTexts(erasure.names) : erasure.names
+  const isEntity = DEFINITIONS.get(collection)?.actions.erase !== undefined
   return eraseFields(record as ChainedRecord, erasure.id, (field, member, value) => {
     if (field === 'key') return collection === 'sessions'
     if (field !== 'old' && field !== 'new') return false

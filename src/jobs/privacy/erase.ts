@@ -60,12 +60,12 @@ export function eraseHandler(parts: ErasureParts): JobHandler {
       const id = _id.toHexString()
       const commit = batches(claimed, 'audit_records', 'audit')
       await eraseAudit(catalog, { id, scope, fields, names }, commit)
-      await eraseDocuments(stores, subject, scope, names, claimed)
+      await eraseDocuments(stores, scope, names, claimed)
     }
     const isSettled = await hasSettled(stores, scope)
     await claimed.saveProgress('settle')
     if (!isSettled) return clock.nowMs() + SETTLE_MS
-    await eraseLines(stores, subject, scope, names, claimed)
+    await eraseLines(stores, scope, names, claimed)
     await recordEnd(stores, subject, claimed)
     return null
   }
@@ -117,25 +117,25 @@ async function eraseTexts(
 
 async function eraseDocuments(
   stores: EntityStores,
-  subject: Subject,
   scope: ErasureScope,
   names: ReadonlySet<string>,
   claimed: ClaimedJob,
 ): Promise<void> {
   const { catalog } = stores
-  if (subject.collection === 'accounts') {
-    const filter = { aid: subject.key }
+  const { aid } = scope
+  if (aid !== null) {
+    const filter = { aid }
     const inBills = withFreeTexts(names)
     await eraseRecords(catalog, 'bills', filter, inBills, batches(claimed, 'bills', 'bills'))
     await eraseRecords(catalog, 'billrun', filter, names, batches(claimed, 'billrun', 'billrun'))
-    await eraseReasons(catalog, subject.key, batches(claimed, 'postings', 'journal'))
+    await eraseReasons(catalog, aid, batches(claimed, 'postings', 'journal'))
     // An open charge still needs its fields; it is erased when the erasure is repeated.
     const ended = { ...filter, due: null, task: null }
     const commit = batches(claimed, 'gateway_charges', 'charges')
     await eraseRecords(catalog, 'gatewaycharges', ended, inBills, commit)
   }
-  await eraseLines(stores, subject, scope, names, claimed)
-  await eraseEvents(stores, subject, scope, names, claimed)
+  await eraseLines(stores, scope, names, claimed)
+  await eraseEvents(stores, scope, names, claimed)
 }
 
 /** A receiver may have answered with data of the customer. */
@@ -143,15 +143,14 @@ const ANSWER = 'returned_value'
 
 async function eraseEvents(
   { catalog }: EntityStores,
-  { collection, key }: Subject,
-  { owners }: ErasureScope,
+  { aid: whole, owners }: ErasureScope,
   names: ReadonlySet<string>,
   claimed: ClaimedJob,
 ): Promise<void> {
   const inEvents = withFreeTexts(new Set([...names, ANSWER]))
   const commit = batches(claimed, 'events', 'events')
   const filters = [
-    ...(collection === 'accounts' ? [{ 'extra_params.aid': key }] : []),
+    ...(whole === null ? [] : [{ 'extra_params.aid': whole }]),
     ...owners
       .filter(({ sid }) => sid !== 0)
       .map(({ aid, sid }) => ({ 'extra_params.aid': aid, 'extra_params.sid': sid })),
@@ -161,16 +160,12 @@ async function eraseEvents(
 
 async function eraseLines(
   { catalog }: EntityStores,
-  { collection, key }: Subject,
-  { owners }: ErasureScope,
+  { aid, owners }: ErasureScope,
   names: ReadonlySet<string>,
   claimed: ClaimedJob,
 ): Promise<void> {
   const sids = new Set(owners.map(({ sid }) => sid).filter((sid) => sid !== 0))
-  const filters = [
-    ...(collection === 'accounts' ? [{ aid: key }] : []),
-    ...[...sids].map((sid) => ({ sid })),
-  ]
+  const filters = [...(aid === null ? [] : [{ aid }]), ...[...sids].map((sid) => ({ sid }))]
   const step = claimed.job.step === 'settle' ? 'settle' : 'lines'
   for (const filter of filters) {
     const count = batches(claimed, 'lines', step)

@@ -2,6 +2,9 @@
 import type { Collection } from '../../catalog/collections.ts'
 import type { RawDocument } from '../../catalog/compile/document.ts'
 import type { Catalog } from '../../catalog/connection.ts'
+import { DEFINITIONS } from '../../entities/definitions/collections.ts'
+import type { CollectionDefinition } from '../../entities/definitions/definition.ts'
+import { hasTrait } from '../../entities/definitions/traits.ts'
 import type { Subject } from '../../entities/erasure.ts'
 import { toOf } from '../../entities/timeline/draft.ts'
 
@@ -12,47 +15,55 @@ export interface ErasedEntity extends Subject {
 
 export interface ErasureScope {
   entities: ErasedEntity[]
+  /** The account that is erased with its subscribers; null if only a subscriber is. */
+  aid: number | null
   /** Owners of balances and sessions, from the revisions; `sid` 0 for shared balances. */
   owners: { aid: number; sid: number }[]
 }
 
 export function subjectText({ collection, key }: Subject): string {
-  return `${collection === 'accounts' ? 'account' : 'subscriber'} ${key}`
+  return `${definitionOf(collection).fixed['type']} ${key}`
+}
+
+function definitionOf(collection: Subject['collection']): CollectionDefinition {
+  return DEFINITIONS.get(collection) as CollectionDefinition
 }
 
 /** Rejects with `CatalogUnavailableError`. */
 export async function erasureScopeOf(catalog: Catalog, subject: Subject): Promise<ErasureScope> {
-  const entities = await entitiesOf(catalog, subject)
+  const aid = hasTrait(definitionOf(subject.collection), 'hasSubscribers') ? subject.key : null
+  const own = await revisionsOf(catalog, subject)
+  const subscribers = aid === null ? [] : await subscribersOf(catalog, aid)
+  const isFound = own.length > 0 || subscribers.length > 0
+  const entities = isFound ? [{ ...subject, revisions: own }, ...subscribers] : []
   const owners = new Map<string, { aid: number; sid: number }>()
   for (const { collection, key, revisions } of entities) {
-    const isAccount = collection === 'accounts'
+    const { keyField } = definitionOf(collection)
     for (const one of revisions) {
-      const owner = { aid: Number(one['aid']), sid: isAccount ? 0 : key }
+      const owner = { aid: Number(one['aid']), sid: 0, [keyField]: key }
       owners.set(`${owner.aid} ${owner.sid}`, owner)
     }
   }
-  return { entities, owners: [...owners.values()] }
+  return { entities, aid, owners: [...owners.values()] }
 }
 
-async function entitiesOf(catalog: Catalog, subject: Subject): Promise<ErasedEntity[]> {
-  const { collection, key } = subject
-  if (collection === 'subscribers') {
-    const revisions = await revisionsBy(catalog, { type: 'subscriber', sid: key })
-    return revisions.length === 0 ? [] : [{ ...subject, revisions }]
-  }
-  const account = await revisionsBy(catalog, { type: 'account', aid: key })
-  const members = await revisionsBy(catalog, { type: 'subscriber', aid: key })
+async function subscribersOf(catalog: Catalog, aid: number): Promise<ErasedEntity[]> {
+  const members = await revisionsBy(catalog, { type: 'subscriber', aid })
   const sids = [...new Set(members.map((one) => Number(one['sid'])))].sort((a, b) => a - b)
   const subscribers: ErasedEntity[] = []
   for (const sid of sids) {
-    const revisions = await revisionsBy(catalog, { type: 'subscriber', sid })
+    const subject = { collection: 'subscribers', key: sid } as const
+    const revisions = await revisionsOf(catalog, subject)
     const newest = revisions.reduce((a, b) => (toOf(b) > toOf(a) ? b : a))
     // A subscriber who has moved to another account is not part of this one.
-    if (newest['aid'] !== key) continue
-    subscribers.push({ collection: 'subscribers', key: sid, revisions })
+    if (newest['aid'] === aid) subscribers.push({ ...subject, revisions })
   }
-  if (account.length === 0 && subscribers.length === 0) return []
-  return [{ ...subject, revisions: account }, ...subscribers]
+  return subscribers
+}
+
+function revisionsOf(catalog: Catalog, { collection, key }: Subject): Promise<RawDocument[]> {
+  const { fixed, keyField } = definitionOf(collection)
+  return revisionsBy(catalog, { ...fixed, [keyField]: key })
 }
 
 /** Including deleted revisions: they are never removed from the store. */
