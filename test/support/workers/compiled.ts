@@ -9,7 +9,9 @@ import ts from 'typescript'
 
 const ROOT = fileURLToPath(new URL('../../../', import.meta.url))
 const MODULES = [
-  ...'config domain domain/events external/customers ledger rating rating/match'.split(' '),
+  ...'config domain domain/events domain/pricing external/customers ledger rating rating/match'.split(
+    ' ',
+  ),
   ...'runtime store workers'.split(' '),
 ]
 
