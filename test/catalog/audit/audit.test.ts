@@ -2,6 +2,7 @@
 import { expect, it } from 'vitest'
 import { appendRecords } from '../../../src/catalog/audit/append.ts'
 import { auditDocument, createAudit } from '../../../src/catalog/audit/audit.ts'
+import { withGuards } from '../../../src/catalog/connection.ts'
 import { CatalogUnavailableError } from '../../../src/catalog/errors.ts'
 import { useOpened } from '../../support/opened.ts'
 import { startTestStores } from '../../support/recorder/accounts.ts'
@@ -44,7 +45,7 @@ it('audit records that cannot be stored cause an error', async () => {
   const run = async () => {
     throw new CatalogUnavailableError('away')
   }
-  const audit = createAudit({ ...open().catalog, run })
+  const audit = createAudit(withGuards(open().catalog, { run }))
   const entry = { collection: 'login', type: 'login', key: 'ada' }
   await expect(audit.record(ACTOR, 0, entry)).rejects.toThrow(CatalogUnavailableError)
 })
