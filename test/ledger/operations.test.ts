@@ -113,11 +113,12 @@ it('operations succeed under live traffic, and both stay exact', async () => {
     }
   })()
   for (let index = 0; index < 100; index += 1) await credit(`live-${index}`, 10)
+  // On a busy machine each of its commits may have lost to a credit.
+  await expect.poll(() => charged).toBeGreaterThan(0)
   isOver = true
   await charging
   const [first] = (await loadOne(ledger(), 1)).state.buckets
   expect(first).toMatchObject({ credited: 1_001_000, spent: charged, free: 1_001_000 - charged })
-  expect(charged).toBeGreaterThan(0)
   await charger.close()
 })
 

@@ -62,7 +62,15 @@ export function lineReader(catalog: Catalog, session?: ClientSession): LineReade
   return {
     async lines(filter, projection) {
       const options = { projection, batchSize: BATCH, ...(session && { session }) }
-      const cursor = catalog.unguarded.lines.find(filter as never, options)
+      const open = (more: { signal?: AbortSignal } = {}) =>
+        catalog.unguarded.lines.find(filter as never, { ...options, ...more })
+      // A time limit for each batch: a large customer has a hundred thousand lines.
+      if (session === undefined) {
+        const limits = { limitMs: Number.POSITIVE_INFINITY }
+        const batches = catalog.readBatches(READ_LINES, ({ signal }) => open({ signal }), limits)
+        return readPage(collected(batches as AsyncIterable<unknown> as AsyncIterable<Fields[]>))
+      }
+      const cursor = open()
       const found: Fields[] = []
       const next = async () => {
         if (!(await cursor.hasNext())) return false
@@ -70,7 +78,6 @@ export function lineReader(catalog: Catalog, session?: ClientSession): LineReade
         return true
       }
       try {
-        // A time limit for each batch: a large customer has a hundred thousand lines.
         for (let hasMore = true; hasMore; ) hasMore = await read(READ_LINES, next)
         return found
       } finally {
@@ -84,6 +91,12 @@ export function lineReader(catalog: Catalog, session?: ClientSession): LineReade
           .toArray(),
       ),
   }
+}
+
+async function collected(batches: AsyncIterable<Fields[]>): Promise<Fields[]> {
+  const found: Fields[] = []
+  for await (const batch of batches) found.push(...batch)
+  return found
 }
 
 type ReadOptions = ReadLimits | { readonly session: ClientSession }

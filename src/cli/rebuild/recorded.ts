@@ -1,6 +1,6 @@
 /** Reads all records by account: merges cursors that are sorted by account. */
-import type { FindCursor } from '../../catalog/collections.ts'
 import type { Catalog } from '../../catalog/connection.ts'
+import type { BatchCursor } from '../../catalog/read-batches.ts'
 import type { BalanceDocument } from '../../catalog/records/usage/balance-document.ts'
 import type { LineDocument } from '../../catalog/records/usage/documents.ts'
 import type { CarriedDocument } from '../../catalog/records/usage/line-sums.ts'
@@ -54,20 +54,15 @@ export async function* recordedAccounts(
   since: RestoreCutoffs,
 ): AsyncGenerator<AccountRecords> {
   const projection = Object.fromEntries(LINE_FIELDS.map((field) => [field, 1]))
-  const balances = new PeekableCursor<BalanceDocument>(
-    catalog,
-    'read balances',
-    catalog.unguarded.balances.find(ALL).sort({ aid: 1 }),
+  const { unguarded } = catalog
+  const balances = new PeekableCursor<BalanceDocument>(catalog, 'read balances', (options) =>
+    unguarded.balances.find(ALL, options).sort({ aid: 1 }),
   )
-  const carried = new PeekableCursor<CarriedDocument>(
-    catalog,
-    'read carried sums',
-    catalog.unguarded.carried.find(ALL).sort({ aid: 1 }),
+  const carried = new PeekableCursor<CarriedDocument>(catalog, 'read carried sums', (options) =>
+    unguarded.carried.find(ALL, options).sort({ aid: 1 }),
   )
-  const lines = new PeekableCursor<LineDocument>(
-    catalog,
-    'read lines',
-    catalog.unguarded.lines.find(ALL, { projection }).sort({ aid: 1 }),
+  const lines = new PeekableCursor<LineDocument>(catalog, 'read lines', (options) =>
+    unguarded.lines.find(ALL, { projection, ...options }).sort({ aid: 1 }),
   )
   try {
     for (;;) {
@@ -90,26 +85,28 @@ export async function* recordedAccounts(
   }
 }
 
-/** A cursor with look-ahead of one document. */
+/** A cursor with look-ahead of one document. After an outage it is not continued, but rejects. */
 class PeekableCursor<T extends { aid: number }> {
-  readonly #catalog: Catalog
-  readonly #what: string
-  readonly #cursor: FindCursor<T>
+  readonly #batches: AsyncGenerator<T[]>
   #read: T[] = []
   #at = 0
 
-  constructor(catalog: Catalog, what: string, cursor: unknown) {
-    this.#catalog = catalog
-    this.#what = what
-    this.#cursor = cursor as FindCursor<T>
+  constructor(
+    catalog: Catalog,
+    what: string,
+    open: (options: { signal: AbortSignal }) => BatchCursor<unknown>,
+  ) {
+    // A time limit for each batch: `maxTimeMS` would be one for all.
+    this.#batches = catalog.readBatches(what, ({ signal }) => open({ signal }), {
+      limitMs: Number.POSITIVE_INFINITY,
+    }) as AsyncGenerator<T[]>
   }
 
   /** Account of the next document; infinity at the end. */
   async aid(): Promise<number> {
     if (this.#at >= this.#read.length) {
-      const cursor = this.#cursor
-      const hasMore = await this.#catalog.run(this.#what, () => cursor.hasNext())
-      this.#read = hasMore ? cursor.readBufferedDocuments() : []
+      const { value, done } = await this.#batches.next()
+      this.#read = done === true ? [] : value
       this.#at = 0
     }
     return this.#read[this.#at]?.aid ?? Number.POSITIVE_INFINITY
@@ -123,6 +120,6 @@ class PeekableCursor<T extends { aid: number }> {
   }
 
   async close(): Promise<void> {
-    await this.#cursor.close().catch(() => undefined)
+    await this.#batches.return(undefined)
   }
 }
