@@ -17,7 +17,7 @@ import type { Payments } from '../payments.ts'
 import { PAYMENT_ENDPOINTS } from '../permissions/endpoints.ts'
 
 /**
- * Authorises a caller to open hosted pages, or throws. `ordered`: the parameters that may be signed.
+ * Authorises a caller to open hosted pages, or throws. `ordered`: parameters that may be signed.
  */
 export type AdmitCardPage = (
   request: FastifyRequest,

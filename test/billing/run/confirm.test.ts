@@ -55,7 +55,7 @@ describe('a confirmation that MongoDB interrupts', () => {
   const COUNT = 21
   const patience = { ...patienceOf(60_000, () => undefined), pauseMs: 1 }
 
-  /** The first and the third transaction have no answer, and as many of the operations of a name. */
+  /** The first and third transaction, and those operations of a name, have no answer. */
   function interrupted(when: 'before' | 'after', error: Error): Catalog {
     const catalog = cycle.catalog()
     const calls = new Map<string, number>()
