@@ -9,10 +9,8 @@ import ts from 'typescript'
 
 const ROOT = fileURLToPath(new URL('../../../', import.meta.url))
 const MODULES = [
-  ...'config domain domain/events domain/pricing external/customers ledger rating rating/match'.split(
-    ' ',
-  ),
-  ...'runtime store workers'.split(' '),
+  ...'config domain domain/events domain/pricing external/customers ledger'.split(' '),
+  ...'rating rating/match runtime store workers'.split(' '),
 ]
 
 const OPTIONS: ts.CompilerOptions = {

@@ -107,7 +107,7 @@ interface Control {
   'Final-Unit-Indication'?: object
 }
 
-/** Before a boundary of the price, such as the end of a cycle, Tariff-Time-Change stands beside. */
+/** Before a boundary of the price, as the end of a cycle, there is a Tariff-Time-Change, too. */
 function grantedUnits(granted: Readonly<Record<string, number>>): number {
   return Object.values(UNITS).reduce((units, name) => units + (granted[name] ?? 0), 0)
 }
