@@ -16,7 +16,7 @@ export interface ExactDecimal {
 }
 
 /** A decimal with this number of digits survives conversion to a double and back. */
-const DOUBLE_DIGITS = 15
+export const DOUBLE_DIGITS = 15
 
 /**
  * Reads a number or a decimal text. A text is exact. A double is read as the decimal of at most 15
@@ -24,25 +24,25 @@ const DOUBLE_DIGITS = 15
  * decimals than a price may have. Null if it is not a finite decimal number.
  */
 export function parseDecimal(value: string | number): ExactDecimal | null {
-  if (typeof value === 'number') return exactDecimal(doubleText(value))
-  const text = value.trim()
-  const decimal = exactDecimal(text)
-  if (decimal === null || decimal.scale <= PRICE_DIGITS_MAX) return decimal
-  const double = text.length <= DOUBLE_TEXT_MAX ? Number(text) : Number.NaN
-  const isOfDouble = isSame(exactDecimal(String(double)), decimal)
-  return isOfDouble ? exactDecimal(doubleText(double)) : decimal
+  const decimal = exactDecimal(String(value).trim())
+  const isExact = decimal === null || (typeof value === 'number' && decimal.scale <= MICROS_DIGITS)
+  if (isExact || !hasNoise(value, decimal)) return decimal
+  return exactDecimal(Number(value).toPrecision(DOUBLE_DIGITS))
 }
 
 /** `-1.2345678901234567e-300`, with room for zeros. */
 const DOUBLE_TEXT_MAX = 40
 
-/** Whole numbers and whole micros are exact; others may contain rounding noise. */
-function doubleText(value: number): string {
-  const text = String(value)
-  if (!Number.isFinite(value) || Number.isInteger(value)) return text
-  const point = text.indexOf('.')
-  const isWholeMicros = !text.includes('e') && text.length - point - 1 <= MICROS_DIGITS
-  return isWholeMicros ? text : value.toPrecision(DOUBLE_DIGITS)
+/** Whether the last digits of a number, or of its text, may be the rounding error of a double. */
+export function hasNoise(value: string | number, decimal: ExactDecimal): boolean {
+  if (absolute(decimal.digits) < 10n ** BigInt(DOUBLE_DIGITS)) return false
+  if (typeof value === 'number') return decimal.scale > 0
+  if (decimal.scale <= PRICE_DIGITS_MAX || value.length > DOUBLE_TEXT_MAX) return false
+  return isSame(exactDecimal(String(Number(value))), decimal)
+}
+
+function absolute(value: bigint): bigint {
+  return value < 0n ? -value : value
 }
 
 function isSame(one: ExactDecimal | null, other: ExactDecimal): boolean {

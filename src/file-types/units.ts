@@ -3,7 +3,7 @@
  * currency, millimetres, milligrams). Exact in both directions, without binary fractions.
  */
 import { FieldError, isUnset } from '../domain/fields.ts'
-import { parseDecimal } from '../domain/money.ts'
+import { DOUBLE_DIGITS, exactDecimal, hasNoise } from '../domain/money.ts'
 import { microsOfUnitValue, TOO_MANY_MICROS, UNIT_VALUE } from './unit-value.ts'
 
 /**
@@ -101,12 +101,22 @@ function digitsOf(text: string): number {
 function fromDecimal(value: unknown, factor: bigint): number | string {
   const isScalar = typeof value === 'number' || typeof value === 'string'
   if (!isScalar || String(value).length > CHARS_MAX) return NOT_A_NUMBER
-  const decimal = parseDecimal(value)
+  const decimal = exactDecimal(String(value).trim())
   if (decimal === null) return NOT_A_NUMBER
   if (decimal.digits < 0n) return 'must not be negative'
-  const under = 10n ** BigInt(decimal.scale)
-  const units = Number((decimal.digits * factor + under - 1n) / under)
+  const units = Number(roundedUp(decimal.digits * factor, decimal.scale, hasNoise(value, decimal)))
   return Number.isSafeInteger(units) ? units : TOO_LARGE
+}
+
+/**
+ * `digits` × 10^-`scale` rounded up. If the last digits are noise, an excess over a whole number
+ * that is within the precision of a double is dropped: 3 × 0.1 megabytes are 300,000 bytes.
+ */
+function roundedUp(digits: bigint, scale: number, isNoisy: boolean): bigint {
+  const under = 10n ** BigInt(scale)
+  const excess = digits % under
+  const isDropped = isNoisy && excess * 2n < under && excess * 10n ** BigInt(DOUBLE_DIGITS) < digits
+  return excess === 0n || isDropped ? digits / under : digits / under + 1n
 }
 
 const CLOCK = /^\d{1,11}:[0-5]\d:[0-5]\d$/

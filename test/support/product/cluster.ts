@@ -207,9 +207,12 @@ function isServed(info: string): boolean {
   return info.includes('cluster_state:ok') && info.includes(`cluster_slots_ok:${SLOTS}`)
 }
 
-/** A master without replicas may still report itself as master, without any replica online. */
+/**
+ * A master without replicas may still report itself as master, without any replica online. One that
+ * has been sent its copy counts as online, at offset 0 until it has loaded it.
+ */
 async function roleOf({ client, isRunning }: Node): Promise<{ role: string; online: number }> {
   const info = isRunning ? await client.info('replication').catch(() => '') : ''
   const role = /^role:(\w+)/m.exec(info)?.[1] ?? 'away'
-  return { role, online: (info.match(/state=online/g) ?? []).length }
+  return { role, online: (info.match(/state=online,offset=[1-9]/g) ?? []).length }
 }

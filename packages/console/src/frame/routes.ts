@@ -59,7 +59,18 @@ export function link(page: string, query: Readonly<Record<string, string>> = {})
 }
 
 export function navigate(page: string, query: Readonly<Record<string, string>> = {}): void {
-  window.location.hash = link(page, query)
+  goTo(link(page, query))
+}
+
+/** Goes to this page with another state; null removes a value. */
+export function navigateHere(changes: QueryChanges): void {
+  goTo(linkHere(changes))
+}
+
+/** At once: input into the page that is left, until the event of the browser, would be lost. */
+function goTo(hash: string): void {
+  window.location.hash = hash
+  follow()
 }
 
 type QueryChanges = Readonly<Record<string, string | null>>
@@ -75,23 +86,30 @@ export function linkHere(changes: QueryChanges): string {
 /** Changes the state of the page in its address, without an entry in the history. */
 export function setQuery(changes: QueryChanges): void {
   window.history.replaceState(window.history.state, '', linkHere(changes))
+  followed = window.location.hash
   location.value = readLocation()
 }
 
 let routes: readonly PageRoute[] = []
+/** The address that `location` describes. */
+let followed = ''
 
 /** Follows the address from now on. The first route is the page of an empty address. */
 export function startRouting(all: readonly PageRoute[]): void {
   routes = all
+  followed = window.location.hash
   location.value = readLocation()
-  window.addEventListener('hashchange', () => {
-    const before = location.peek()
-    const next = readLocation()
-    if (next.route !== before.route) forgetCalls()
-    batch(() => {
-      location.value = next
-      entries.value += 1
-    })
+  window.addEventListener('hashchange', follow)
+}
+
+function follow(): void {
+  if (window.location.hash === followed) return
+  followed = window.location.hash
+  const next = readLocation()
+  if (next.route !== location.peek().route) forgetCalls()
+  batch(() => {
+    location.value = next
+    entries.value += 1
   })
 }
 

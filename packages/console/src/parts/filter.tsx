@@ -2,7 +2,7 @@
 import './filter.css'
 import type { InputHTMLAttributes } from 'preact'
 import { useState } from 'preact/hooks'
-import { linkHere, location } from '../frame/routes.ts'
+import { linkHere, location, navigateHere } from '../frame/routes.ts'
 import { t } from '../words/words.ts'
 import { Field } from './field.tsx'
 
@@ -39,7 +39,7 @@ function Fields({ label, fields, refuse }: FilterProps) {
   const [errors, setErrors] = useState<Values>({})
   const apply = (all: Values) => {
     const set = Object.entries(valuesIn(all)).map(([name, value]) => [name, value || null])
-    window.location.hash = linkHere({ ...Object.fromEntries(set), after: null })
+    navigateHere({ ...Object.fromEntries(set), after: null })
   }
   const submit = (event: Event) => {
     event.preventDefault()

@@ -2,7 +2,7 @@
 import './catalogue.css'
 import { useState } from 'preact/hooks'
 import { useRead } from '../../api/read.ts'
-import { link, linkHere, location, navigate, type PageProps } from '../../frame/routes.ts'
+import { link, location, navigate, navigateHere, type PageProps } from '../../frame/routes.ts'
 import { ActionButton } from '../../parts/action-button.tsx'
 import { leafText, textIn } from '../../parts/differences.ts'
 import { Field } from '../../parts/field.tsx'
@@ -125,7 +125,7 @@ function Filter({ find, hasEnded }: { readonly find: string; readonly hasEnded: 
   const [isChecked, setChecked] = useState(hasEnded)
   const submit = (event: Event) => {
     event.preventDefault()
-    window.location.hash = linkHere({
+    navigateHere({
       find: text.trim() || null,
       ended: isChecked ? '1' : null,
       after: null,

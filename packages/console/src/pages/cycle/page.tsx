@@ -2,7 +2,7 @@
 import './cycle.css'
 import '../../parts/split.css'
 import { useRead } from '../../api/read.ts'
-import { linkHere, location } from '../../frame/routes.ts'
+import { linkHere, location, navigateHere } from '../../frame/routes.ts'
 import { FilterForm } from '../../parts/filter.tsx'
 import { ReadView } from '../../parts/state.tsx'
 import { type Column, Table } from '../../parts/table.tsx'
@@ -38,7 +38,7 @@ export default function Page() {
                 keyOf={({ billrun_key: each }) => each ?? ''}
                 isCurrent={({ billrun_key: each }) => each === key}
                 onOpen={({ billrun_key: each = '' }) => {
-                  window.location.hash = linkHere({ key: each })
+                  navigateHere({ key: each })
                 }}
               />
             )}

@@ -2,7 +2,7 @@
 import { useState } from 'preact/hooks'
 import { useRead } from '../../api/read.ts'
 import { readRecords } from '../../api/records.ts'
-import { linkHere } from '../../frame/routes.ts'
+import { navigateHere } from '../../frame/routes.ts'
 import { ActionButton } from '../../parts/action-button.tsx'
 import { Dialog } from '../../parts/dialog.tsx'
 import { differences, textIn } from '../../parts/differences.ts'
@@ -22,7 +22,7 @@ export function EventDetails({ stamp }: { readonly stamp: string }) {
     readRecords<StoredEvent>('events', { query: { stamp }, size: 1 }, signal),
   )
   const close = () => {
-    window.location.hash = linkHere({ stamp: null })
+    navigateHere({ stamp: null })
   }
   return (
     <Dialog title={t('eventpage.one')} onClose={close} isDrawer>

@@ -2,7 +2,7 @@
 import { useEffect, useState } from 'preact/hooks'
 import type { Figure } from '../../api/figures.ts'
 import { useRead } from '../../api/read.ts'
-import { link, linkHere, location } from '../../frame/routes.ts'
+import { link, linkHere, location, navigateHere } from '../../frame/routes.ts'
 import { ActionButton } from '../../parts/action-button.tsx'
 import { textIn } from '../../parts/differences.ts'
 import { type FilterField, FilterForm, NUMBER_INPUT } from '../../parts/filter.tsx'
@@ -69,7 +69,7 @@ export function EventList() {
                 keyOf={stampOf}
                 isCurrent={(event) => event.stamp === stamp}
                 onOpen={(event) => {
-                  window.location.hash = linkHere({ stamp: event.stamp })
+                  navigateHere({ stamp: event.stamp })
                 }}
               />
               <Pager next={next} />

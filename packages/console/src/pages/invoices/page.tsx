@@ -4,7 +4,7 @@ import '../../parts/split.css'
 import type { DecimalText } from '../../api/figures.ts'
 import { useRead } from '../../api/read.ts'
 import type { Fields } from '../../api/records.ts'
-import { link, linkHere, location } from '../../frame/routes.ts'
+import { link, linkHere, location, navigateHere } from '../../frame/routes.ts'
 import { textIn } from '../../parts/differences.ts'
 import { FilterForm, NUMBER_INPUT } from '../../parts/filter.tsx'
 import { formatMoney, isOwed, moneyHeader } from '../../parts/numbers.ts'
@@ -58,7 +58,7 @@ export default function Page() {
                 isCurrent={(row) => nameOf(row) === query['show']}
                 onOpen={(row) => {
                   if (textIn(row, 'invoice_id') !== '') {
-                    window.location.hash = linkHere({ show: nameOf(row) })
+                    navigateHere({ show: nameOf(row) })
                   }
                 }}
               />

@@ -4,7 +4,7 @@ import './reports.css'
 import { useState } from 'preact/hooks'
 import { useRead } from '../../api/read.ts'
 import { useShortcuts } from '../../frame/keys.ts'
-import { linkHere, location } from '../../frame/routes.ts'
+import { linkHere, location, navigateHere } from '../../frame/routes.ts'
 import { ActionButton } from '../../parts/action-button.tsx'
 import { textIn } from '../../parts/differences.ts'
 import { missingText } from '../../parts/rights.ts'
@@ -26,14 +26,14 @@ export default function Page() {
   const isNew = query['edit'] === 'new'
   const begin = () => {
     if (missingText('reports/create') !== null) return
-    window.location.hash = linkHere({ ...NOTHING, edit: 'new' })
+    navigateHere({ ...NOTHING, edit: 'new' })
   }
   useShortcuts([{ keys: 'n', title: 'reports.new', run: begin }])
   /** With the name of the report to show then; empty without one. */
   const changed = (label: string, text: string | null) => {
     setDone(text)
     reading.reload()
-    window.location.hash = linkHere({ ...NOTHING, name: label || null })
+    navigateHere({ ...NOTHING, name: label || null })
   }
   return (
     <>
@@ -61,7 +61,7 @@ export default function Page() {
                 keyOf={({ _id }) => _id.$id}
                 isCurrent={(report) => textIn(report, 'key') === name}
                 onOpen={(report) => {
-                  window.location.hash = linkHere({ ...NOTHING, name: textIn(report, 'key') })
+                  navigateHere({ ...NOTHING, name: textIn(report, 'key') })
                 }}
               />
             )}

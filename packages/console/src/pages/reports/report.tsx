@@ -1,7 +1,7 @@
 /** One report: its rows, chart, CSV, and what may be done with its definition. */
 import { useState } from 'preact/hooks'
 import { useRead } from '../../api/read.ts'
-import { linkHere, location } from '../../frame/routes.ts'
+import { location, navigateHere } from '../../frame/routes.ts'
 import { ActionButton } from '../../parts/action-button.tsx'
 import { Confirm } from '../../parts/confirm.tsx'
 import { textIn } from '../../parts/differences.ts'
@@ -62,7 +62,7 @@ function ReportContent({ name, report, onChanged }: EditedProps & { readonly nam
   const [isDeleting, setDeleting] = useState(false)
   const run = () => {
     if (isRun) reading.reload()
-    else window.location.hash = linkHere({ run: '1' })
+    else navigateHere({ run: '1' })
   }
   return (
     <section class="stack" aria-labelledby="report">
@@ -78,7 +78,7 @@ function ReportContent({ name, report, onChanged }: EditedProps & { readonly nam
           action="reports/update"
           isBrief
           onAct={() => {
-            window.location.hash = linkHere({ edit: '1' })
+            navigateHere({ edit: '1' })
           }}
         >
           {t('reports.edit')}

@@ -2,7 +2,7 @@
 import { useState } from 'preact/hooks'
 import { useRead } from '../../api/read.ts'
 import { changeSetting, readSetting, readVersions } from '../../api/settings.ts'
-import { linkHere, location } from '../../frame/routes.ts'
+import { linkHere, location, navigateHere } from '../../frame/routes.ts'
 import { ActionButton } from '../../parts/action-button.tsx'
 import { Changes } from '../../parts/changes.tsx'
 import { Confirm } from '../../parts/confirm.tsx'
@@ -17,7 +17,7 @@ export function History({ name }: { readonly name: string }) {
   const reading = useRead(`versions ${name}`, (signal) => readVersions(name, signal))
   const chosen = Number(location.value.query['version'] ?? Number.NaN)
   const choose = (rev: number) => {
-    window.location.hash = linkHere({ version: String(rev) })
+    navigateHere({ version: String(rev) })
   }
   return (
     <ReadView
