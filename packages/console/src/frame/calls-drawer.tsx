@@ -1,5 +1,6 @@
 /** The calls of the page, each to be repeated in a shell. */
 import { type CallRecord, calls, curlOf } from '../api/calls.ts'
+import { numberColumn, textColumn } from '../parts/columns.tsx'
 import { CopyButton } from '../parts/copy.tsx'
 import { Dialog } from '../parts/dialog.tsx'
 import { formatDuration } from '../parts/numbers.ts'
@@ -24,29 +25,19 @@ export function CallsDrawer({ onClose }: { readonly onClose: () => void }) {
   )
 }
 
-function columns(): readonly Column<CallRecord>[] {
-  return [
-    { title: timeHeader(t('calls.time')), cell: ({ atMs }) => formatClock(atMs) },
-    {
-      title: t('calls.call'),
-      cell: ({ method, path }) => (
-        <code>
-          {method} /{path}
-        </code>
-      ),
-    },
-    { title: t('calls.outcome'), cell: outcomeOf },
-    {
-      title: t('calls.took'),
-      isNumber: true,
-      cell: ({ tookMs }) => (tookMs === null ? '' : formatDuration(tookMs, 'millisecond')),
-    },
-    {
-      title: t('calls.repeat'),
-      cell: (record) => <CopyButton text={curlOf(record)} label={t('calls.curl')} />,
-    },
-  ]
-}
+const columns = (): readonly Column<CallRecord>[] => [
+  { title: timeHeader(t('calls.time')), cell: ({ atMs }) => formatClock(atMs) },
+  textColumn('calls.call', ({ method, path }) => (
+    <code>
+      {method} /{path}
+    </code>
+  )),
+  textColumn('calls.outcome', outcomeOf),
+  numberColumn('calls.took', ({ tookMs }) => {
+    return tookMs === null ? '' : formatDuration(tookMs, 'millisecond')
+  }),
+  textColumn('calls.repeat', (call) => <CopyButton text={curlOf(call)} label={t('calls.curl')} />),
+]
 
 function outcomeOf({ outcome, httpStatus }: CallRecord): string {
   const word = t(`calls.${outcome}`)

@@ -10,11 +10,22 @@ import { ActionButton } from './action-button.tsx'
 import { missingText } from './rights.ts'
 import { Refused } from './state.tsx'
 
+/** Names of the values that are any text. */
+type TextName<V> = { [K in keyof V]: string extends V[K] ? K : never }[keyof V]
+
+interface TextField {
+  readonly value: string
+  readonly onValue: (value: string) => void
+  readonly error: string | null
+}
+
 export interface FormState<V extends object> {
   readonly values: Signal<V>
   readonly refusal: ReadonlySignal<Refusal | null>
   readonly isBusy: ReadonlySignal<boolean>
   set<K extends keyof V>(name: K, value: V[K]): void
+  /** A text for its `Field`. */
+  field(name: TextName<V>): TextField
   /** The error of a path of the request, without `update.` and `query.`. */
   errorAt(path: string): string | null
   submit(): Promise<void>
@@ -41,18 +52,25 @@ function createForm<V extends object>(
   const refusal = signal<Refusal | null>(null)
   const isBusy = signal(false)
   let key = newKey()
+  const set = (name: keyof V, value: V[keyof V]) => {
+    values.value = { ...values.peek(), [name]: value }
+  }
+  const errorOf = (path: string) => {
+    const { fields = [], text = '' } = refusal.value ?? {}
+    // Some rules name their field in the text only: `password must have 12 characters`.
+    return errorAt(fields, path) ?? (text.startsWith(`${path} must `) ? text : null)
+  }
   return {
     values,
     refusal,
     isBusy,
-    set(name, value) {
-      values.value = { ...values.peek(), [name]: value }
-    },
-    errorAt(path) {
-      const { fields = [], text = '' } = refusal.value ?? {}
-      // Some rules name their field in the text only: `password must have 12 characters`.
-      return errorAt(fields, path) ?? (text.startsWith(`${path} must `) ? text : null)
-    },
+    set,
+    field: (name) => ({
+      value: String(values.value[name]),
+      onValue: (text) => set(name, text as V[keyof V]),
+      error: errorOf(String(name)),
+    }),
+    errorAt: errorOf,
     async submit() {
       if (isBusy.peek()) return
       isBusy.value = true

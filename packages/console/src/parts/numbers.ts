@@ -1,7 +1,9 @@
 /** Numbers in the language of the reader, formatted exactly from decimal text. */
-import type { Figure } from '../api/figures.ts'
+import type { DecimalText, Figure } from '../api/figures.ts'
+import type { Fields } from '../api/records.ts'
 import { nodeCurrency } from '../api/session.ts'
 import { locale } from '../words/words.ts'
+import { textIn } from './differences.ts'
 
 /** More decimals than any amount of the API has. */
 const DECIMALS_MAX = 20
@@ -40,6 +42,12 @@ export function formatMoney(figure: Figure): string {
   const currency = nodeCurrency.value
   const digits = currency === null ? 2 : decimalsOf(currency)
   return formatted(figure, { minimumFractionDigits: digits, maximumFractionDigits: DECIMALS_MAX })
+}
+
+/** An amount of a document; empty if it has none. */
+export function moneyIn(document: Fields, name: string): string {
+  const text = textIn(document, name)
+  return text === '' ? '' : formatMoney(text as DecimalText)
 }
 
 function decimalsOf(currency: string): number {

@@ -13,7 +13,7 @@ export interface Column<Row> {
   readonly isNumber?: boolean
 }
 
-interface TableProps<Row> {
+export interface TableProps<Row> {
   readonly caption: string
   readonly columns: readonly Column<Row>[]
   readonly rows: readonly Row[]

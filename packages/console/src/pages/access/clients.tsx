@@ -4,16 +4,16 @@ import { useRead } from '../../api/read.ts'
 import type { Fields } from '../../api/records.ts'
 import { changeSetting, readSetting } from '../../api/settings.ts'
 import { ActionButton } from '../../parts/action-button.tsx'
+import { textColumn, timeColumn } from '../../parts/columns.tsx'
 import { Confirm } from '../../parts/confirm.tsx'
 import { CopyId } from '../../parts/copy.tsx'
 import { Dialog } from '../../parts/dialog.tsx'
 import { textIn } from '../../parts/differences.ts'
 import { Field } from '../../parts/field.tsx'
 import { Form, useForm } from '../../parts/form.tsx'
+import { List } from '../../parts/list.tsx'
 import { announce } from '../../parts/live-region.tsx'
-import { ReadView } from '../../parts/state.tsx'
-import { type Column, Table } from '../../parts/table.tsx'
-import { Time, timeHeader } from '../../parts/time.tsx'
+import type { Column } from '../../parts/table.tsx'
 import { t } from '../../words/words.ts'
 import { knownRoles, RoleBoxes } from './roles.tsx'
 
@@ -32,8 +32,9 @@ interface ClientDialog {
 export function Clients() {
   const reading = useRead('clients', async (signal) => {
     const { value, rev } = await readSetting(CATEGORY, { signal })
-    return { clients: (value ?? []) as readonly Client[], rev }
+    return { rows: (value ?? []) as readonly Client[], next: null, rev }
   })
+  const { data } = reading.state.value
   const [dialog, setDialog] = useState<ClientDialog | null>(null)
   const done = (text: string) => {
     announce(text)
@@ -51,64 +52,50 @@ export function Clients() {
           {t('access.createClient')}
         </ActionButton>
       </div>
-      <ReadView reading={reading} rows={4}>
-        {({ clients, rev }) => (
-          <>
-            {clients.length === 0 && <p class="state">{t('access.noClients')}</p>}
-            {clients.length > 0 && (
-              <Table
-                caption={t('access.clients')}
-                columns={columnsOf((what, client) => setDialog({ what, client }))}
-                rows={clients}
-                keyOf={({ name }) => name}
-              />
-            )}
-            {dialog !== null && (
-              <RowDialog {...dialog} rev={rev} onDone={done} onClose={() => setDialog(null)} />
-            )}
-          </>
-        )}
-      </ReadView>
+      <List
+        reading={reading}
+        height={4}
+        empty={t('access.noClients')}
+        caption={t('access.clients')}
+        columns={columnsOf((what, client) => setDialog({ what, client }))}
+        keyOf={({ name }) => name}
+      />
+      {dialog !== null && data !== null && (
+        <RowDialog {...dialog} rev={data.rev} onDone={done} onClose={() => setDialog(null)} />
+      )}
     </>
   )
 }
 
 function columnsOf(ask: (what: ClientDialog['what'], client: Client) => void): Column<Client>[] {
-  const timeIn = (field: string) => (client: Client) => {
-    return client[field] ? <Time value={textIn(client, field)} /> : '–'
-  }
+  const timeIn = (field: string) => (client: Client) => textIn(client, field) || null
   return [
-    { title: t('access.client'), cell: ({ name }) => <span class="id">{name}</span> },
-    { title: t('access.roles'), cell: ({ roles }) => roles.join(', ') || t('access.noRoles') },
-    {
-      title: t('access.state'),
-      cell: ({ disabled }) => t(disabled === true ? 'access.disabled' : 'access.enabled'),
-    },
-    {
-      title: t('access.signature'),
-      cell: ({ signature }) => t(signature === true ? 'access.maySign' : 'access.tokensOnly'),
-    },
-    { title: timeHeader(t('access.expires')), cell: timeIn('to') },
-    { title: timeHeader(t('access.created')), cell: timeIn('created_at') },
-    { title: t('access.createdBy'), cell: (client) => textIn(client, 'created_by') },
-    {
-      title: t('access.changes'),
-      cell: (client) => (
-        <div class="row-buttons">
-          <ActionButton action="settings/set" isBrief onAct={() => ask('update', client)}>
-            {t('access.updateUser')}
-          </ActionButton>
-          <ActionButton
-            action="settings/set"
-            kind="danger"
-            isBrief
-            onAct={() => ask('remove', client)}
-          >
-            {t('access.remove')}
-          </ActionButton>
-        </div>
-      ),
-    },
+    textColumn('access.client', ({ name }) => <span class="id">{name}</span>),
+    textColumn('access.roles', ({ roles }) => roles.join(', ') || t('access.noRoles')),
+    textColumn('access.state', ({ disabled }) => {
+      return t(disabled === true ? 'access.disabled' : 'access.enabled')
+    }),
+    textColumn('access.signature', ({ signature }) => {
+      return t(signature === true ? 'access.maySign' : 'access.tokensOnly')
+    }),
+    timeColumn('access.expires', timeIn('to')),
+    timeColumn('access.created', timeIn('created_at')),
+    textColumn('access.createdBy', (client) => textIn(client, 'created_by')),
+    textColumn('access.changes', (client) => (
+      <div class="row-buttons">
+        <ActionButton action="settings/set" isBrief onAct={() => ask('update', client)}>
+          {t('access.updateUser')}
+        </ActionButton>
+        <ActionButton
+          action="settings/set"
+          kind="danger"
+          isBrief
+          onAct={() => ask('remove', client)}
+        >
+          {t('access.remove')}
+        </ActionButton>
+      </div>
+    )),
   ]
 }
 
@@ -155,7 +142,7 @@ function ClientForm({ client, rev, onDone, onClose }: RowDialogProps) {
     if (key === '') onClose()
     else setSecret(key)
   })
-  const { name, roles, to, use, state } = form.values.value
+  const { name, roles } = form.values.value
   if (secret !== null) return <Secret name={name} secret={secret} onClose={onClose} />
   const isNew = client === null
   return (
@@ -167,9 +154,7 @@ function ClientForm({ client, rev, onDone, onClose }: RowDialogProps) {
         {isNew && (
           <Field
             label={t('access.client')}
-            value={name}
-            onValue={(value) => form.set('name', value)}
-            error={form.errorAt('name')}
+            {...form.field('name')}
             input={{ required: true, autocomplete: 'off', autofocus: true, maxLength: 64 }}
           />
         )}
@@ -182,21 +167,17 @@ function ClientForm({ client, rev, onDone, onClose }: RowDialogProps) {
         <Field
           label={t('access.expires')}
           hint={t('access.expiresHint')}
-          value={to}
-          onValue={(value) => form.set('to', value)}
-          error={form.errorAt('to')}
+          {...form.field('to')}
           input={{ autocomplete: 'off', maxLength: 64 }}
         />
         <Field
           label={t('access.signature')}
-          value={use}
-          onValue={(value) => form.set('use', value)}
+          {...form.field('use')}
           choices={choicesOf('both', 'tokens')}
         />
         <Field
           label={t('access.state')}
-          value={state}
-          onValue={(value) => form.set('state', value)}
+          {...form.field('state')}
           choices={choicesOf('enabled', 'disabled')}
         />
       </Form>

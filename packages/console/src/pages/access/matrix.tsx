@@ -3,6 +3,7 @@ import { useState } from 'preact/hooks'
 import { type Grant, sessionUser } from '../../api/session.ts'
 import { linkHere, location } from '../../frame/routes.ts'
 import { ActionButton } from '../../parts/action-button.tsx'
+import { textColumn } from '../../parts/columns.tsx'
 import { Field } from '../../parts/field.tsx'
 import { missingText } from '../../parts/rights.ts'
 import { SideNav } from '../../parts/side-nav.tsx'
@@ -49,15 +50,12 @@ export function RolesMatrix({ rules, onEdit }: MatrixProps) {
           caption={t('access.rolesOf', { collection: current })}
           hasCaption
           columns={[
-            { title: t('access.action'), cell: ({ action }) => <span class="id">{action}</span> },
+            textColumn<Row>('access.action', ({ action }) => <span class="id">{action}</span>),
             ...roles.map((role) => ({
               title: role,
               cell: (row: Row) => <RoleCell row={row} role={role} onEdit={onEdit} />,
             })),
-            {
-              title: t('access.source'),
-              cell: (row) => <Source row={row} {...{ rules, onEdit }} />,
-            },
+            textColumn<Row>('access.source', (row) => <Source row={row} {...{ rules, onEdit }} />),
           ]}
           rows={all.filter(({ collection }) => collection === current)}
           keyOf={({ action }) => action}

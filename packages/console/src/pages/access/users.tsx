@@ -1,21 +1,20 @@
 /** Users who log in: created, changed, removed; a second factor that was lost is reset. */
 import { useState } from 'preact/hooks'
 import { call } from '../../api/client.ts'
-import { useRead } from '../../api/read.ts'
 import { type Fields, type Identified, readNewest } from '../../api/records.ts'
 import { location } from '../../frame/routes.ts'
 import { ActionButton } from '../../parts/action-button.tsx'
+import { textColumn, timeColumn } from '../../parts/columns.tsx'
 import { Confirm } from '../../parts/confirm.tsx'
 import { Dialog } from '../../parts/dialog.tsx'
 import { textIn } from '../../parts/differences.ts'
 import { Field } from '../../parts/field.tsx'
 import { FilterForm } from '../../parts/filter.tsx'
 import { Form, useForm } from '../../parts/form.tsx'
+import { List, useList } from '../../parts/list.tsx'
 import { announce } from '../../parts/live-region.tsx'
 import { isoOf } from '../../parts/paging.ts'
-import { ReadView } from '../../parts/state.tsx'
-import { type Column, Pager, pageKey, Table, usePageKeys } from '../../parts/table.tsx'
-import { Time, timeHeader } from '../../parts/time.tsx'
+import { type Column, usePageKeys } from '../../parts/table.tsx'
 import { t } from '../../words/words.ts'
 import { knownRoles, RoleBoxes } from './roles.tsx'
 
@@ -31,8 +30,7 @@ const rolesOf = (user: User | null) => (user?.['roles'] ?? []) as readonly strin
 
 export function Users() {
   const { user: name } = location.value.query
-  const after = pageKey()
-  const reading = useRead(`users ${name} ${after}`, (signal) =>
+  const reading = useList(`users ${name}`, (after, signal) =>
     readNewest<User>('users', { query: name ? { username: name } : {}, after }, signal),
   )
   const [dialog, setDialog] = useState<UserDialog | null>(null)
@@ -58,24 +56,14 @@ export function Users() {
           {t('access.createUser')}
         </ActionButton>
       </div>
-      <ReadView
+      <List
         reading={reading}
-        rows={6}
-        isEmpty={({ rows }) => rows.length === 0}
+        height={6}
         empty={t('access.noUser')}
-      >
-        {({ rows, next }) => (
-          <>
-            <Table
-              caption={t('access.users')}
-              columns={columnsOf((what, user) => setDialog({ what, user }))}
-              rows={rows}
-              keyOf={({ _id }) => _id.$id}
-            />
-            <Pager next={next} />
-          </>
-        )}
-      </ReadView>
+        caption={t('access.users')}
+        columns={columnsOf((what, user) => setDialog({ what, user }))}
+        keyOf={({ _id }) => _id.$id}
+      />
       {dialog !== null && <RowDialog dialog={dialog} onDone={done} onClose={close} />}
     </>
   )
@@ -92,27 +80,20 @@ function columnsOf(ask: (what: UserDialog['what'], user: User) => void): Column<
       {t(`access.${what}User`)}
     </ActionButton>
   )
-  const timeIn = (field: string) => (user: User) => {
-    return user[field] ? <Time value={isoOf(user[field])} /> : '–'
-  }
   return [
-    { title: t('access.username'), cell: (user) => <span dir="auto">{nameOf(user)}</span> },
-    { title: t('access.roles'), cell: (user) => rolesOf(user).join(', ') },
-    { title: timeHeader(t('access.lastLogin')), cell: timeIn('last_login') },
-    {
-      title: t('access.password'),
-      cell: (user) => t(user['must_change_password'] === true ? 'access.mustChange' : 'access.own'),
-    },
-    {
-      title: t('access.changes'),
-      cell: (user) => (
-        <div class="row-buttons">
-          {button('users/update', 'update', user)}
-          {button('totp/reset', 'reset', user)}
-          {button('users/delete', 'delete', user)}
-        </div>
-      ),
-    },
+    textColumn('access.username', (user) => <span dir="auto">{nameOf(user)}</span>),
+    textColumn('access.roles', (user) => rolesOf(user).join(', ')),
+    timeColumn('access.lastLogin', (user) => isoOf(user['last_login']) || null),
+    textColumn('access.password', (user) => {
+      return t(user['must_change_password'] === true ? 'access.mustChange' : 'access.own')
+    }),
+    textColumn('access.changes', (user) => (
+      <div class="row-buttons">
+        {button('users/update', 'update', user)}
+        {button('totp/reset', 'reset', user)}
+        {button('users/delete', 'delete', user)}
+      </div>
+    )),
   ]
 }
 
@@ -157,7 +138,7 @@ function UserForm({ user, onDone, onClose }: UserFormProps) {
     }
     onDone(t('access.userSaved', { name: username }))
   })
-  const { username, password, roles } = form.values.value
+  const { username, roles } = form.values.value
   const isNew = user === null
   return (
     <Dialog
@@ -169,18 +150,14 @@ function UserForm({ user, onDone, onClose }: UserFormProps) {
           <Field
             label={t('access.username')}
             hint={t('access.usernameHint')}
-            value={username}
-            onValue={(value) => form.set('username', value)}
-            error={form.errorAt('username')}
+            {...form.field('username')}
             input={{ required: true, autocomplete: 'off', autofocus: true, maxLength: 254 }}
           />
         )}
         <Field
           label={t(isNew ? 'access.password' : 'access.newPassword')}
           hint={t(isNew ? 'access.passwordHint' : 'access.newPasswordHint')}
-          value={password}
-          onValue={(value) => form.set('password', value)}
-          error={form.errorAt('password')}
+          {...form.field('password')}
           input={{ type: 'password', required: isNew, autocomplete: 'new-password' }}
         />
         <RoleBoxes

@@ -1,15 +1,14 @@
 /** Catalogue: the entities of a collection. */
 import './catalogue.css'
 import { useState } from 'preact/hooks'
-import { useRead } from '../../api/read.ts'
 import { link, location, navigate, navigateHere, type PageProps } from '../../frame/routes.ts'
 import { ActionButton } from '../../parts/action-button.tsx'
 import { leafText, textIn } from '../../parts/differences.ts'
 import { Field } from '../../parts/field.tsx'
+import { List, useList } from '../../parts/list.tsx'
 import type { Revision } from '../../parts/revisions.ts'
-import { ReadView } from '../../parts/state.tsx'
 import '../../parts/tabs.css'
-import { type Column, Pager, pageKey, Table } from '../../parts/table.tsx'
+import type { Column } from '../../parts/table.tsx'
 import { Time, timeHeader } from '../../parts/time.tsx'
 import { CATALOGUE } from '../../words/en/catalogue.ts'
 import { addWords, t } from '../../words/words.ts'
@@ -39,7 +38,7 @@ export default function Page({ params }: PageProps) {
       </div>
       <CollectionLinks current={name} />
       {isNew && <NewEntity key={name} collection={collection} onClose={() => setNew(false)} />}
-      <List key={name} collection={collection} />
+      <Entities key={name} collection={collection} />
     </>
   )
 }
@@ -60,41 +59,26 @@ function CollectionLinks({ current }: { readonly current: string }) {
   )
 }
 
-function List({ collection }: { readonly collection: Collection }) {
+function Entities({ collection }: { readonly collection: Collection }) {
   const { query } = location.value
   const { name, key } = collection
   const hasEnded = query['ended'] === '1'
-  const filter = {
-    find: query['find'] ?? '',
-    after: pageKey(),
-    states: hasEnded ? [0, 1, 2] : [0, 1],
-  }
-  const reading = useRead(`${name} ${JSON.stringify(filter)}`, (signal) => {
-    return readList(collection, filter, signal)
+  const find = query['find'] ?? ''
+  const reading = useList(`${name} ${find} ${hasEnded}`, (after, signal) => {
+    return readList(collection, { find, after, states: hasEnded ? [0, 1, 2] : [0, 1] }, signal)
   })
-  const open = (row: Revision) => navigate(addressOf(collection, row))
   return (
     <>
-      <Filter key={`${filter.find} ${hasEnded}`} find={filter.find} hasEnded={hasEnded} />
-      <ReadView
+      <Filter key={`${find} ${hasEnded}`} find={find} hasEnded={hasEnded} />
+      <List
         reading={reading}
-        rows={10}
-        isEmpty={({ rows }) => rows.length === 0}
-        empty={t(filter.find === '' ? 'catalogue.none' : 'catalogue.noneFound')}
-      >
-        {({ rows, next }) => (
-          <>
-            <Table
-              caption={t(`catalogue.${name}` as 'catalogue.plans')}
-              columns={columnsOf(collection)}
-              rows={rows}
-              keyOf={(row) => textIn(row, key)}
-              onOpen={open}
-            />
-            <Pager next={next} />
-          </>
-        )}
-      </ReadView>
+        height={10}
+        empty={t(find === '' ? 'catalogue.none' : 'catalogue.noneFound')}
+        caption={t(`catalogue.${name}` as 'catalogue.plans')}
+        columns={columnsOf(collection)}
+        keyOf={(row) => textIn(row, key)}
+        onOpen={(row) => navigate(addressOf(collection, row))}
+      />
     </>
   )
 }
@@ -103,7 +87,11 @@ function addressOf({ name, key }: Collection, row: Revision): string {
   return `catalogue/${name}/${encodeURIComponent(textIn(row, key))}`
 }
 
+/** Named as the fields are. */
 function columnsOf(collection: Collection): Column<Revision>[] {
+  const day = (of: 'from' | 'to'): Column<Revision> => {
+    return { title: timeHeader(of), cell: (row) => <Time value={row[of]} precision="day" /> }
+  }
   return [
     {
       title: collection.key,
@@ -115,8 +103,8 @@ function columnsOf(collection: Collection): Column<Revision>[] {
         <span dir="auto">{row[field] === undefined ? '' : leafText(row[field])}</span>
       ),
     })),
-    { title: timeHeader('from'), cell: ({ from }) => <Time value={from} precision="day" /> },
-    { title: timeHeader('to'), cell: ({ to }) => <Time value={to} precision="day" /> },
+    day('from'),
+    day('to'),
   ]
 }
 

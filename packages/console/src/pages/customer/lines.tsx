@@ -1,15 +1,14 @@
 /** Lines of the customer, newest first, and why one of them has its price. */
 import { useEffect } from 'preact/hooks'
-import { useRead } from '../../api/read.ts'
 import { useEscape, useShortcuts } from '../../frame/keys.ts'
 import { location, setQuery } from '../../frame/routes.ts'
 import { ActionButton } from '../../parts/action-button.tsx'
+import { moneyColumn, numberColumn, textColumn, timeColumn } from '../../parts/columns.tsx'
 import { textIn } from '../../parts/differences.ts'
-import { moneyHeader, withCurrency } from '../../parts/numbers.ts'
+import { List, useList } from '../../parts/list.tsx'
+import { withCurrency } from '../../parts/numbers.ts'
 import { isoOf } from '../../parts/paging.ts'
-import { ReadView } from '../../parts/state.tsx'
-import { Pager, pageKey, Table } from '../../parts/table.tsx'
-import { Time, timeHeader } from '../../parts/time.tsx'
+import { type Column, pageKey } from '../../parts/table.tsx'
 import { t } from '../../words/words.ts'
 import { type Line, readLines } from './data.ts'
 import { priceOf, unitsOf, whatOf } from './line-view.ts'
@@ -17,7 +16,7 @@ import { Why } from './why.tsx'
 
 export function Lines({ sid }: { readonly sid: number }) {
   const after = pageKey()
-  const reading = useRead(`lines ${sid} ${after}`, (signal) => readLines(sid, after, signal))
+  const reading = useList(`lines ${sid}`, (from, signal) => readLines(sid, from, signal))
   const rows = reading.state.value.data?.rows ?? []
   const stamp = location.value.query['line'] ?? null
   const chosen = rows.find((line) => line.stamp === stamp) ?? null
@@ -33,22 +32,17 @@ export function Lines({ sid }: { readonly sid: number }) {
   return (
     <div class={chosen === null ? 'lines' : 'lines with-why'}>
       <div>
-        <ReadView
+        <List
           reading={reading}
-          rows={12}
-          isEmpty={(page) => page.rows.length === 0 && after === null}
+          height={12}
           empty={t('lines.none')}
-        >
-          {(page) => (
-            <>
-              <LineTable rows={page.rows} chosen={chosen} />
-              <div class="buttons">
-                <Pager next={page.next} />
-                <LinesCsv sid={sid} />
-              </div>
-            </>
-          )}
-        </ReadView>
+          beside={<LinesCsv sid={sid} />}
+          caption={t('records.lines')}
+          columns={columns()}
+          keyOf={({ stamp: each }) => each}
+          onOpen={open}
+          isCurrent={(line) => line === chosen}
+        />
       </div>
       {chosen !== null && <Why line={chosen} onClose={closeWhy} />}
     </div>
@@ -68,48 +62,25 @@ function explainFocused(): void {
   row?.querySelector<HTMLButtonElement>('button.why')?.click()
 }
 
-interface TableProps {
-  readonly rows: readonly Line[]
-  readonly chosen: Line | null
-}
+const open = ({ stamp }: Line) => setQuery({ line: stamp })
 
-function LineTable({ rows, chosen }: TableProps) {
-  const open = ({ stamp }: Line) => setQuery({ line: stamp })
-  const columns = [
-    { title: timeHeader(t('lines.time')), cell: (line: Line) => <LineTime line={line} /> },
-    { title: t('lines.what'), cell: whatOf },
-    { title: t('lines.rate'), cell: (line: Line) => textIn(line, 'arate_key') },
-    { title: t('lines.units'), cell: unitsOf, isNumber: true },
-    { title: moneyHeader(t('lines.price')), cell: priceOf, isNumber: true },
-    {
-      title: t('lines.why'),
-      cell: (line: Line) => (
-        <button
-          type="button"
-          class="why plain"
-          aria-label={t('lines.whyOf', { what: whatOf(line), price: withCurrency(priceOf(line)) })}
-          onClick={() => open(line)}
-        >
-          {t('lines.why')}
-        </button>
-      ),
-    },
-  ]
-  return (
-    <Table
-      caption={t('records.lines')}
-      columns={columns}
-      rows={rows}
-      keyOf={({ stamp }) => stamp}
-      onOpen={open}
-      isCurrent={(line) => line === chosen}
-    />
-  )
-}
-
-function LineTime({ line }: { readonly line: Line }) {
-  return <Time value={isoOf(line.urt)} precision="second" />
-}
+const columns = (): Column<Line>[] => [
+  timeColumn('lines.time', ({ urt }) => isoOf(urt), 'second'),
+  textColumn('lines.what', whatOf),
+  textColumn('lines.rate', (line) => textIn(line, 'arate_key')),
+  numberColumn('lines.units', unitsOf),
+  moneyColumn('lines.price', priceOf),
+  textColumn('lines.why', (line) => (
+    <button
+      type="button"
+      class="why plain"
+      aria-label={t('lines.whyOf', { what: whatOf(line), price: withCurrency(priceOf(line)) })}
+      onClick={() => open(line)}
+    >
+      {t('lines.why')}
+    </button>
+  )),
+]
 
 const CSV_COLUMNS = [
   'urt',

@@ -2,9 +2,9 @@
 import type { DecimalText } from '../../api/figures.ts'
 import { keyOf, type OpenSession, type SessionPage } from '../../api/sessions.ts'
 import { ActionButton } from '../../parts/action-button.tsx'
+import { numberColumn, textColumn, timeColumn } from '../../parts/columns.tsx'
 import { formatNumber, moneyText } from '../../parts/numbers.ts'
-import { Table } from '../../parts/table.tsx'
-import { Time, timeHeader } from '../../parts/time.tsx'
+import { type Column, Table } from '../../parts/table.tsx'
 import { t } from '../../words/words.ts'
 
 interface SessionsProps {
@@ -14,28 +14,22 @@ interface SessionsProps {
 }
 
 export function Sessions({ page, onRelease }: SessionsProps) {
-  const columns = [
-    { title: t('sessions.id'), cell: (one: OpenSession) => <SessionName session={one} /> },
-    { title: t('sessions.reserved'), cell: reservedText, isNumber: true },
-    { title: t('sessions.used'), cell: usedText, isNumber: true },
-    {
-      title: timeHeader(t('sessions.expires')),
-      cell: (one: OpenSession) => <Time value={one.expires} />,
-    },
-    {
-      title: t('sessions.action'),
-      cell: (one: OpenSession) => (
-        <ActionButton
-          action="api/releasesessions"
-          kind="danger"
-          isBrief
-          label={t('release.one', { id: one.session_id })}
-          onAct={() => onRelease(one)}
-        >
-          {t('sessions.release')}
-        </ActionButton>
-      ),
-    },
+  const columns: Column<OpenSession>[] = [
+    textColumn('sessions.id', (one) => <SessionName session={one} />),
+    numberColumn('sessions.reserved', reservedText),
+    numberColumn('sessions.used', usedText),
+    timeColumn('sessions.expires', ({ expires }) => expires),
+    textColumn('sessions.action', (one) => (
+      <ActionButton
+        action="api/releasesessions"
+        kind="danger"
+        isBrief
+        label={t('release.one', { id: one.session_id })}
+        onAct={() => onRelease(one)}
+      >
+        {t('sessions.release')}
+      </ActionButton>
+    )),
   ]
   return (
     <>

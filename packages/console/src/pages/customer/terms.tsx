@@ -1,6 +1,7 @@
 /** The revision of an instant, with the prices of that instant. */
 import { useRead } from '../../api/read.ts'
 import { leafText, textIn } from '../../parts/differences.ts'
+import { Facts } from '../../parts/facts.tsx'
 import { moneyHeader } from '../../parts/numbers.ts'
 import { isoOf } from '../../parts/paging.ts'
 import type { Revision } from '../../parts/revisions.ts'
@@ -33,24 +34,17 @@ export function Terms({ sid, revision, at }: TermsProps) {
   const services = servicesIn(revision).map(({ name }) => name)
   const query = { sid, plan, services, at }
   const reading = useRead(`terms ${JSON.stringify(query)}`, (signal) => readTermsAt(query, signal))
+  const facts = [
+    ...Object.keys(revision)
+      .filter((name) => !HIDDEN.has(name))
+      .map((name) => ({ title: name, value: <Value value={revision[name]} /> })),
+    { title: t('customer.services'), value: services.join(', ') || t('customer.none') },
+  ]
   return (
     <div class="terms">
       <div>
         <h3>{t('customer.revisionAt', { at })}</h3>
-        <dl class="facts">
-          {Object.keys(revision)
-            .filter((name) => !HIDDEN.has(name))
-            .map((name) => (
-              <>
-                <dt>{name}</dt>
-                <dd dir="auto">
-                  <Value value={revision[name]} />
-                </dd>
-              </>
-            ))}
-          <dt>{t('customer.services')}</dt>
-          <dd>{services.length === 0 ? t('customer.none') : services.join(', ')}</dd>
-        </dl>
+        <Facts facts={facts} />
       </div>
       <div>
         <h3>{t('customer.pricesAt', { at })}</h3>

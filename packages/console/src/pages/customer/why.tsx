@@ -7,6 +7,7 @@ import { textIn } from '../../parts/differences.ts'
 import { explainLine } from '../../parts/explain/explain.ts'
 import type { Speech } from '../../parts/explain/sentences.ts'
 import type { RatedLine } from '../../parts/explain/steps.ts'
+import { Facts } from '../../parts/facts.tsx'
 import { formatNumber, withCurrency } from '../../parts/numbers.ts'
 import { StepsChart } from '../../parts/steps-chart.tsx'
 import type { WordKey } from '../../words/en.ts'
@@ -78,20 +79,13 @@ export function Why({ line, onClose }: WhyProps) {
 
 /** Top-ups, charges of cycles and credits have no steps: their fields say what they are. */
 function NotRated({ line }: { readonly line: Line }) {
-  const visible = Object.entries(line).filter(
-    ([, value]) => typeof value !== 'object' && value !== '' && value !== null,
-  )
+  const facts = Object.entries(line).map(([title, value]) => {
+    return { title, value: typeof value === 'object' ? '' : String(value) }
+  })
   return (
     <>
       <p>{t('why.notRated', { type: line.type })}</p>
-      <dl class="facts">
-        {visible.map(([name, value]) => (
-          <>
-            <dt>{name}</dt>
-            <dd dir="auto">{String(value)}</dd>
-          </>
-        ))}
-      </dl>
+      <Facts facts={facts} />
     </>
   )
 }
@@ -106,18 +100,18 @@ function Charge({ line }: { readonly line: Line }) {
   const exact = line['exact'] as { final_charge?: string } | undefined
   const total = exact?.final_charge ?? textIn(line, 'final_charge')
   if (total === '') return null
+  const money = (title: string, text: string) => {
+    return { title, value: withCurrency(text), isNumber: true }
+  }
   return (
-    <dl class="facts">
-      <dt>{t('why.price')}</dt>
-      <dd class="number">{withCurrency(priceOf(line))}</dd>
-      {taxes.map(({ description = '', amount }) => (
-        <>
-          <dt dir="auto">{t('why.tax', { description })}</dt>
-          <dd class="number">{withCurrency(formatNumber(amount as DecimalText))}</dd>
-        </>
-      ))}
-      <dt>{t('why.finalCharge')}</dt>
-      <dd class="number">{withCurrency(formatNumber(total as DecimalText))}</dd>
-    </dl>
+    <Facts
+      facts={[
+        money(t('why.price'), priceOf(line)),
+        ...taxes.map(({ description = '', amount }) => {
+          return money(t('why.tax', { description }), formatNumber(amount as DecimalText))
+        }),
+        money(t('why.finalCharge'), formatNumber(total as DecimalText)),
+      ]}
+    />
   )
 }

@@ -1,8 +1,8 @@
 /** Accounts that failed in the run: computed again, or left out. */
 import { useState } from 'preact/hooks'
 import { Refusal } from '../../api/errors.ts'
-import { link } from '../../frame/routes.ts'
 import { ActionButton } from '../../parts/action-button.tsx'
+import { customerColumn, numberColumn, textColumn } from '../../parts/columns.tsx'
 import { Confirm } from '../../parts/confirm.tsx'
 import { announce } from '../../parts/live-region.tsx'
 import { Refused } from '../../parts/state.tsx'
@@ -86,36 +86,30 @@ function columns(
   onSkip: (aid: string) => void,
 ): Column<Parked>[] {
   return [
-    {
-      title: t('cycle.account'),
-      cell: ({ aid }) => <a href={link(`customer/aid/${aid}`)}>{String(aid)}</a>,
-    },
-    { title: t('cycle.why'), cell: ({ reason }) => reason },
-    { title: t('cycle.tries'), cell: ({ tries }) => String(tries), isNumber: true },
-    {
-      title: t('cycle.action'),
-      cell: ({ aid }) => (
-        <span class="buttons">
-          <ActionButton
-            action="billrun/retryparked"
-            isBrief
-            isDisabled={isBusy}
-            label={t('cycle.retryOne', { aid })}
-            onAct={() => onRetry(String(aid))}
-          >
-            {t('cycle.retry')}
-          </ActionButton>
-          <ActionButton
-            action="billrun/skipparked"
-            kind="danger"
-            isBrief
-            label={t('cycle.skipOne', { aid })}
-            onAct={() => onSkip(String(aid))}
-          >
-            {t('cycle.skip')}
-          </ActionButton>
-        </span>
-      ),
-    },
+    customerColumn('cycle.account', 'aid', ({ aid }) => aid),
+    textColumn('cycle.why', ({ reason }) => reason),
+    numberColumn('cycle.tries', ({ tries }) => String(tries)),
+    textColumn('cycle.action', ({ aid }) => (
+      <span class="buttons">
+        <ActionButton
+          action="billrun/retryparked"
+          isBrief
+          isDisabled={isBusy}
+          label={t('cycle.retryOne', { aid })}
+          onAct={() => onRetry(String(aid))}
+        >
+          {t('cycle.retry')}
+        </ActionButton>
+        <ActionButton
+          action="billrun/skipparked"
+          kind="danger"
+          isBrief
+          label={t('cycle.skipOne', { aid })}
+          onAct={() => onSkip(String(aid))}
+        >
+          {t('cycle.skip')}
+        </ActionButton>
+      </span>
+    )),
   ]
 }

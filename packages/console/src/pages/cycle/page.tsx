@@ -3,9 +3,10 @@ import './cycle.css'
 import '../../parts/split.css'
 import { useRead } from '../../api/read.ts'
 import { linkHere, location, navigateHere } from '../../frame/routes.ts'
+import { textColumn } from '../../parts/columns.tsx'
 import { FilterForm } from '../../parts/filter.tsx'
-import { ReadView } from '../../parts/state.tsx'
-import { type Column, Table } from '../../parts/table.tsx'
+import { List } from '../../parts/list.tsx'
+import type { Column } from '../../parts/table.tsx'
 import { CYCLE } from '../../words/en/cycle.ts'
 import { addWords, t } from '../../words/words.ts'
 import { Cycle } from './cycle.tsx'
@@ -29,20 +30,15 @@ export default function Page() {
       <div class="split with-detail">
         <section aria-labelledby="cycles">
           <h2 id="cycles">{t('cycle.list')}</h2>
-          <ReadView reading={reading} rows={12}>
-            {(rows) => (
-              <Table
-                caption={t('cycle.list')}
-                columns={columns()}
-                rows={rows}
-                keyOf={({ billrun_key: each }) => each ?? ''}
-                isCurrent={({ billrun_key: each }) => each === key}
-                onOpen={({ billrun_key: each = '' }) => {
-                  navigateHere({ key: each })
-                }}
-              />
-            )}
-          </ReadView>
+          <List
+            reading={reading}
+            height={12}
+            caption={t('cycle.list')}
+            columns={columns()}
+            keyOf={({ billrun_key: each }) => each ?? ''}
+            isCurrent={({ billrun_key: each }) => each === key}
+            onOpen={({ billrun_key: each = '' }) => navigateHere({ key: each })}
+          />
         </section>
         {key === '' ? (
           <p class="state">{t('cycle.choose')}</p>
@@ -59,10 +55,7 @@ export default function Page() {
 }
 
 const columns = (): Column<CycleRow>[] => [
-  {
-    title: t('cycle.key'),
-    cell: ({ billrun_key: key = '' }) => <a href={linkHere({ key })}>{key}</a>,
-  },
-  { title: t('cycle.end'), cell: ({ end_date: end = '' }) => end.slice(0, 10) },
-  { title: t('cycle.state'), cell: ({ cycle_status: status = '' }) => stateText(status) },
+  textColumn('cycle.key', ({ billrun_key: key = '' }) => <a href={linkHere({ key })}>{key}</a>),
+  textColumn('cycle.end', ({ end_date: end = '' }) => end.slice(0, 10)),
+  textColumn('cycle.state', ({ cycle_status: status = '' }) => stateText(status)),
 ]

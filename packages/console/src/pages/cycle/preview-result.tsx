@@ -1,6 +1,6 @@
 /** Totals and differences of a preview. All amounts are texts of the API. */
 import type { DecimalText, Figure } from '../../api/figures.ts'
-import { link } from '../../frame/routes.ts'
+import { customerColumn, moneyColumn, numberColumn, textColumn } from '../../parts/columns.tsx'
 import { Facts } from '../../parts/facts.tsx'
 import { formatMoney, formatNumber, moneyHeader } from '../../parts/numbers.ts'
 import { type Column, Table } from '../../parts/table.tsx'
@@ -19,15 +19,9 @@ export function PreviewResult({ computed }: { readonly computed: Computed }) {
   const { key: previous, assumption } = last.previous
   const failed = accounts.filter((each) => each.failed !== undefined)
   const lines = accounts.flatMap(differencesOf)
-  const prices = accounts.flatMap(({ aid, price_changes: all }) =>
-    all.map((change) => ({ aid, ...change })),
-  )
-  const taxes = accounts.flatMap(({ aid, tax_changes: all }) =>
-    all.map((change) => ({ aid, ...change })),
-  )
-  const lost = accounts.flatMap(({ aid, not_returned: all }) =>
-    all.map((line) => ({ aid, ...line })),
-  )
+  const prices = accounts.flatMap((each) => ofAccount(each, each.price_changes))
+  const taxes = accounts.flatMap((each) => ofAccount(each, each.tax_changes))
+  const lost = accounts.flatMap((each) => ofAccount(each, each.not_returned))
   return (
     <>
       <p>{t('preview.compared', { key: last.compared, previous, assumption })}</p>
@@ -103,78 +97,55 @@ function differencesOf({ aid, total, stored, changes, others, failed }: PreviewA
 
 type OfAccount<Row> = Row & { readonly aid: Figure }
 
-const money = (text: DecimalText | null) => (text === null ? '–' : formatMoney(text))
-const account = ({ aid }: { readonly aid: Figure }) => (
-  <a href={link(`customer/aid/${aid}`)}>{String(aid)}</a>
-)
+function ofAccount<Row>({ aid }: PreviewAccount, rows: readonly Row[]): readonly OfAccount<Row>[] {
+  return rows.map((row) => ({ aid, ...row }))
+}
 
-function lineColumns(hasCycle: boolean): Column<LineRow>[] {
+const money = (text: DecimalText | null) => (text === null ? '–' : formatMoney(text))
+
+function accountColumn<Row extends { readonly aid: Figure }>(): Column<Row> {
+  return customerColumn('cycle.account', 'aid', ({ aid }) => aid)
+}
+
+const lineColumns = (hasCycle: boolean): Column<LineRow>[] => [
+  accountColumn(),
+  ...(hasCycle ? [textColumn<LineRow>('cycle.key', ({ cycle = '' }) => cycle)] : []),
+  textColumn('preview.line', ({ line }) => line),
+  textColumn('preview.period', ({ from, to }) => {
+    return from === '' ? '' : `${from.slice(0, 10)} – ${to.slice(0, 10)}`
+  }),
+  moneyColumn('preview.before', ({ stored }) => money(stored)),
+  moneyColumn('preview.after', ({ wanted }) => money(wanted)),
+  numberColumn('preview.difference', ({ difference }) => {
+    return difference === null ? '' : formatMoney(difference)
+  }),
+]
+
+const failedColumns = (): Column<PreviewAccount>[] => [
+  accountColumn(),
+  textColumn('cycle.why', ({ failed }) => failed ?? ''),
+]
+
+function offerColumns<Row extends OfAccount<PriceChange | TaxChange>>(): Column<Row>[] {
   return [
-    { title: t('cycle.account'), cell: account },
-    ...(hasCycle ? [{ title: t('cycle.key'), cell: ({ cycle = '' }: LineRow) => cycle }] : []),
-    { title: t('preview.line'), cell: ({ line }) => line },
-    {
-      title: t('preview.period'),
-      cell: ({ from, to }) => (from === '' ? '' : `${from.slice(0, 10)} – ${to.slice(0, 10)}`),
-    },
-    {
-      title: moneyHeader(t('preview.before')),
-      cell: ({ stored }) => money(stored),
-      isNumber: true,
-    },
-    {
-      title: moneyHeader(t('preview.after')),
-      cell: ({ wanted }) => money(wanted),
-      isNumber: true,
-    },
-    {
-      title: t('preview.difference'),
-      cell: ({ difference }) => (difference === null ? '' : formatMoney(difference)),
-      isNumber: true,
-    },
+    accountColumn(),
+    customerColumn('preview.subscriber', 'sid', ({ sid }) => sid),
+    textColumn('preview.offer', ({ name }) => name),
+    textColumn('cycle.key', ({ cycle }) => cycle),
   ]
 }
 
-const failedColumns = (): Column<PreviewAccount>[] => [
-  { title: t('cycle.account'), cell: account },
-  { title: t('cycle.why'), cell: ({ failed }) => failed ?? '' },
-]
-
-const offerColumns = <
-  Row extends OfAccount<PriceChange> | OfAccount<TaxChange>,
->(): Column<Row>[] => [
-  { title: t('cycle.account'), cell: account },
-  {
-    title: t('preview.subscriber'),
-    cell: ({ sid }) => <a href={link(`customer/sid/${sid}`)}>{String(sid)}</a>,
-  },
-  { title: t('preview.offer'), cell: ({ name }) => name },
-  { title: t('cycle.key'), cell: ({ cycle }) => cycle },
-]
-
 const taxColumns = (): Column<OfAccount<TaxChange>>[] => [
   ...offerColumns<OfAccount<TaxChange>>(),
-  { title: moneyHeader(t('preview.kept')), cell: ({ charged }) => money(charged), isNumber: true },
-  {
-    title: moneyHeader(t('preview.inForce')),
-    cell: ({ in_force: inForce }) => money(inForce),
-    isNumber: true,
-  },
-  {
-    title: t('preview.difference'),
-    cell: ({ difference }) => formatMoney(difference),
-    isNumber: true,
-  },
+  moneyColumn('preview.kept', ({ charged }) => money(charged)),
+  moneyColumn('preview.inForce', ({ in_force: inForce }) => money(inForce)),
+  numberColumn('preview.difference', ({ difference }) => formatMoney(difference)),
 ]
 
 const priceColumns = (): Column<OfAccount<PriceChange>>[] => [
   ...offerColumns<OfAccount<PriceChange>>(),
-  { title: t('preview.since'), cell: ({ since }) => since.slice(0, 10) },
-  { title: t('preview.rule'), cell: ({ rule }) => <code>{rule}</code> },
-  { title: moneyHeader(t('preview.amount')), cell: ({ amount }) => money(amount), isNumber: true },
-  {
-    title: moneyHeader(t('preview.other')),
-    cell: ({ other_amount: other }) => money(other),
-    isNumber: true,
-  },
+  textColumn('preview.since', ({ since }) => since.slice(0, 10)),
+  textColumn('preview.rule', ({ rule }) => <code>{rule}</code>),
+  moneyColumn('preview.amount', ({ amount }) => money(amount)),
+  moneyColumn('preview.other', ({ other_amount: other }) => money(other)),
 ]

@@ -4,8 +4,9 @@ import { useRead } from '../../api/read.ts'
 import { readRecords } from '../../api/records.ts'
 import { navigateHere } from '../../frame/routes.ts'
 import { ActionButton } from '../../parts/action-button.tsx'
+import { textColumn } from '../../parts/columns.tsx'
 import { Dialog } from '../../parts/dialog.tsx'
-import { differences, textIn } from '../../parts/differences.ts'
+import { type Difference, differences, textIn } from '../../parts/differences.ts'
 import { ReadView } from '../../parts/state.tsx'
 import { Table } from '../../parts/table.tsx'
 import { t } from '../../words/words.ts'
@@ -21,9 +22,7 @@ export function EventDetails({ stamp }: { readonly stamp: string }) {
   const reading = useRead(`event ${stamp}`, (signal) =>
     readRecords<StoredEvent>('events', { query: { stamp }, size: 1 }, signal),
   )
-  const close = () => {
-    navigateHere({ stamp: null })
-  }
+  const close = () => navigateHere({ stamp: null })
   return (
     <Dialog title={t('eventpage.one')} onClose={close} isDrawer>
       <ReadView
@@ -76,8 +75,8 @@ function FieldTable({ title, event, isDelivery = false }: FieldTableProps) {
       caption={title}
       hasCaption
       columns={[
-        { title: t('audit.field'), cell: ({ field }) => <span class="id">{field}</span> },
-        { title: t('eventpage.value'), cell: ({ after }) => <span dir="auto">{after}</span> },
+        textColumn<Difference>('audit.field', ({ field }) => <span class="id">{field}</span>),
+        textColumn<Difference>('eventpage.value', ({ after }) => <span dir="auto">{after}</span>),
       ]}
       rows={fields}
       keyOf={({ field }) => field}

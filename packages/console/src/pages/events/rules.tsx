@@ -5,6 +5,7 @@ import type { Fields } from '../../api/records.ts'
 import { changeSetting, readSetting, type Setting } from '../../api/settings.ts'
 import { link, location, setQuery } from '../../frame/routes.ts'
 import { ActionButton } from '../../parts/action-button.tsx'
+import { textColumn } from '../../parts/columns.tsx'
 import { Confirm } from '../../parts/confirm.tsx'
 import { textIn } from '../../parts/differences.ts'
 import { announce } from '../../parts/live-region.tsx'
@@ -164,45 +165,30 @@ function dialogFor({ rule, isRemoval }: { rule: Rule; isRemoval: boolean }) {
 
 function ruleColumns(ask: (rule: Rule, isRemoval: boolean) => void): Column<Rule>[] {
   return [
-    {
-      title: t('eventpage.code'),
-      cell: (rule) => (
-        <button type="button" class="plain" onClick={() => setQuery({ rule: nameOf(rule) })}>
-          {codeOf(rule)}
-        </button>
-      ),
-    },
-    { title: t('eventpage.kind'), cell: ({ kind }) => t(`eventpage.${kind}`) },
-    {
-      title: t('eventpage.description'),
-      cell: ({ document }) => textIn(document, 'event_description'),
-    },
-    {
-      title: t('eventpage.conditions'),
-      cell: ({ document }) => (
-        <span class="id">
-          {textIn(document, 'conditions') || textIn(document, 'event_type')}
-          {textIn(document, 'threshold_conditions')}
-        </span>
-      ),
-    },
-    { title: t('eventpage.action'), cell: ({ document }) => textIn(document, 'action') },
-    {
-      title: t('eventpage.active'),
-      cell: (rule) => (
-        <ActionButton action="settings/set" isBrief onAct={() => ask(rule, false)}>
-          {t(isActive(rule) ? 'eventpage.disable' : 'eventpage.enable')}
-        </ActionButton>
-      ),
-    },
-    {
-      title: t('eventpage.removal'),
-      cell: (rule) => (
-        <ActionButton action="settings/set" kind="danger" isBrief onAct={() => ask(rule, true)}>
-          {t('eventpage.remove')}
-        </ActionButton>
-      ),
-    },
+    textColumn('eventpage.code', (rule) => (
+      <button type="button" class="plain" onClick={() => setQuery({ rule: nameOf(rule) })}>
+        {codeOf(rule)}
+      </button>
+    )),
+    textColumn('eventpage.kind', ({ kind }) => t(`eventpage.${kind}`)),
+    textColumn('eventpage.description', ({ document }) => textIn(document, 'event_description')),
+    textColumn('eventpage.conditions', ({ document }) => (
+      <span class="id">
+        {textIn(document, 'conditions') || textIn(document, 'event_type')}
+        {textIn(document, 'threshold_conditions')}
+      </span>
+    )),
+    textColumn('eventpage.action', ({ document }) => textIn(document, 'action')),
+    textColumn('eventpage.active', (rule) => (
+      <ActionButton action="settings/set" isBrief onAct={() => ask(rule, false)}>
+        {t(isActive(rule) ? 'eventpage.disable' : 'eventpage.enable')}
+      </ActionButton>
+    )),
+    textColumn('eventpage.removal', (rule) => (
+      <ActionButton action="settings/set" kind="danger" isBrief onAct={() => ask(rule, true)}>
+        {t('eventpage.remove')}
+      </ActionButton>
+    )),
   ]
 }
 

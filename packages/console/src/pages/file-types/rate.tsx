@@ -1,7 +1,8 @@
 /** The stage `rate`: the subscriber that was found, and the price of each service. */
 import type { Figure } from '../../api/figures.ts'
 import { link } from '../../frame/routes.ts'
-import { formatMoney, formatNumber, moneyHeader } from '../../parts/numbers.ts'
+import { moneyColumn, numberColumn, textColumn } from '../../parts/columns.tsx'
+import { formatMoney, formatNumber } from '../../parts/numbers.ts'
 import { type Column, Table } from '../../parts/table.tsx'
 import { t } from '../../words/words.ts'
 import { type CheckStep, FOUND, isRecord, PRICE } from './stages.ts'
@@ -85,27 +86,16 @@ function columns(): Column<PricedService>[] {
   }
   const money = (figure: Figure | undefined) => (figure === undefined ? '–' : formatMoney(figure))
   return [
-    {
-      title: t('filetypes.usaget'),
-      cell: ({ usaget, rating_group: group }) =>
-        group === undefined ? usaget : t('filetypes.group', { usaget, group: String(group) }),
-    },
-    {
-      title: t('filetypes.outcome'),
-      cell: ({ why, code }) => t('filetypes.reason', { why, code: String(code) }),
-    },
-    { title: t('filetypes.requested'), isNumber: true, cell: ({ requested }) => units(requested) },
-    { title: t('filetypes.granted'), isNumber: true, cell: ({ granted }) => formatNumber(granted) },
-    { title: t('filetypes.rate'), cell: ({ rate }) => <span class="id">{rate ?? '–'}</span> },
-    {
-      title: moneyHeader(t('filetypes.aprice')),
-      isNumber: true,
-      cell: ({ aprice }) => money(aprice),
-    },
-    {
-      title: moneyHeader(t('filetypes.final')),
-      isNumber: true,
-      cell: ({ final_charge: final }) => money(final),
-    },
+    textColumn('filetypes.usaget', ({ usaget, rating_group: group }) => {
+      return group === undefined ? usaget : t('filetypes.group', { usaget, group: String(group) })
+    }),
+    textColumn('filetypes.outcome', ({ why, code }) => {
+      return t('filetypes.reason', { why, code: String(code) })
+    }),
+    numberColumn('filetypes.requested', ({ requested }) => units(requested)),
+    numberColumn('filetypes.granted', ({ granted }) => formatNumber(granted)),
+    textColumn('filetypes.rate', ({ rate }) => <span class="id">{rate ?? '–'}</span>),
+    moneyColumn('filetypes.aprice', ({ aprice }) => money(aprice)),
+    moneyColumn('filetypes.final', ({ final_charge: final }) => money(final)),
   ]
 }

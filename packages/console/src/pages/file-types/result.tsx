@@ -1,6 +1,7 @@
 /** The report of a check in four stages, each with its state, its data and what is wrong. */
 import type { ComponentChildren } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
+import { textColumn } from '../../parts/columns.tsx'
 import { CopyButton } from '../../parts/copy.tsx'
 import { formatNumber } from '../../parts/numbers.ts'
 import { Table } from '../../parts/table.tsx'
@@ -173,9 +174,9 @@ function Fields({ title, parts }: FieldsProps) {
         caption={title}
         hasCaption
         columns={[
-          ...(hasParts ? [{ title: t('filetypes.part'), cell: partOf }] : []),
-          { title: t('filetypes.field'), cell: fieldCell },
-          { title: t('filetypes.value'), cell: valueCell },
+          ...(hasParts ? [textColumn('filetypes.part', partOf)] : []),
+          textColumn('filetypes.field', fieldCell),
+          textColumn('filetypes.value', valueCell),
         ]}
         rows={rows}
         keyOf={({ index }) => String(index)}

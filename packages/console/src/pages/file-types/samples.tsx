@@ -3,6 +3,7 @@ import { useEffect, useState } from 'preact/hooks'
 import { Refusal } from '../../api/errors.ts'
 import { type Reading, useRead } from '../../api/read.ts'
 import { ActionButton } from '../../parts/action-button.tsx'
+import { textColumn } from '../../parts/columns.tsx'
 import { Confirm } from '../../parts/confirm.tsx'
 import { Dialog } from '../../parts/dialog.tsx'
 import { leafText } from '../../parts/differences.ts'
@@ -174,9 +175,9 @@ function SampleList({ reading, onOpen, onRemove }: SampleListProps) {
           <Table
             caption={t('samples.list')}
             columns={[
-              { title: t('samples.name'), cell: ({ name }) => name },
-              { title: t('samples.state'), cell: stateOf },
-              { title: t('samples.do'), cell: buttonsOf },
+              textColumn<SampleResult>('samples.name', ({ name }) => name),
+              textColumn('samples.state', stateOf),
+              textColumn('samples.do', buttonsOf),
             ]}
             rows={report.samples}
             keyOf={({ name }) => name}
@@ -190,6 +191,8 @@ function SampleList({ reading, onOpen, onRemove }: SampleListProps) {
   )
 }
 
+type Changed = SampleResult['differences'][number]
+
 function Differences({ name, differences }: SampleResult) {
   const cellOf = (value: unknown) =>
     value === null ? (
@@ -202,9 +205,9 @@ function Differences({ name, differences }: SampleResult) {
       caption={t('samples.differences', { name })}
       hasCaption
       columns={[
-        { title: t('filetypes.field'), cell: ({ field }) => <code>{field}</code> },
-        { title: t('samples.expected'), cell: ({ expected }) => cellOf(expected) },
-        { title: t('samples.actual'), cell: ({ actual }) => cellOf(actual) },
+        textColumn<Changed>('filetypes.field', ({ field }) => <code>{field}</code>),
+        textColumn<Changed>('samples.expected', ({ expected }) => cellOf(expected)),
+        textColumn<Changed>('samples.actual', ({ actual }) => cellOf(actual)),
       ]}
       rows={differences}
       keyOf={({ field }) => field}
@@ -233,8 +236,7 @@ function SaveDialog({ typed, expect, names, onClose, onSaved }: SaveDialogProps)
         <p>{t('samples.saveEffect')}</p>
         <Field
           label={t('samples.name')}
-          value={name}
-          onValue={(value) => form.set('name', value)}
+          {...form.field('name')}
           input={{ required: true, maxLength: 100, autocomplete: 'off', autofocus: true }}
           hint={isTaken ? t('samples.taken') : t('samples.personal')}
         />

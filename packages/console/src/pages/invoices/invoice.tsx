@@ -2,6 +2,7 @@
 import type { DecimalText } from '../../api/figures.ts'
 import { useRead } from '../../api/read.ts'
 import { link } from '../../frame/routes.ts'
+import { moneyColumn, numberColumn, textColumn } from '../../parts/columns.tsx'
 import { type Fact, Facts } from '../../parts/facts.tsx'
 import { documentAddress, InvoiceDocuments } from '../../parts/invoice-documents.tsx'
 import { formatMoney, formatNumber, formatPercent, moneyHeader } from '../../parts/numbers.ts'
@@ -53,10 +54,7 @@ function Data({ invoice }: { readonly invoice: Read }) {
     { title: t('invoices.cycle'), value: invoice.billrun_key },
     { title: t('invoices.date'), value: invoice.invoice_date },
     { title: t('invoices.due'), value: invoice.due_date ?? '' },
-    {
-      title: t('invoices.period'),
-      value: period === null ? '' : t('invoices.days', { ...period }),
-    },
+    { title: t('invoices.period'), value: daysOf(period) },
     {
       title: t('invoices.buyer'),
       value: [name, street, `${zip} ${city}`.trim(), country].filter(Boolean).join(', '),
@@ -91,34 +89,21 @@ function Data({ invoice }: { readonly invoice: Read }) {
   )
 }
 
-function lineColumns(taxes: readonly TaxGroup[]): Column<InvoiceLine>[] {
-  return [
-    {
-      title: t('invoices.subscriber'),
-      cell: ({ sid }) => {
-        return sid === 0 ? '–' : <a href={link(`customer/sid/${sid}`)}>{String(sid)}</a>
-      },
-    },
-    { title: t('invoices.what'), cell: ({ description, name }) => description || name },
-    {
-      title: t('invoices.period'),
-      cell: ({ period }) => (period === null ? '' : t('invoices.days', { ...period })),
-    },
-    {
-      title: t('invoices.quantity'),
-      cell: ({ quantity, usage_type: type }) => `${formatNumber(quantity)} ${type ?? ''}`,
-      isNumber: true,
-    },
-    {
-      title: t('invoices.tax'),
-      cell: ({ tax_group: id }) => nameOfTaxes(taxes.find((group) => group.id === id)),
-    },
-    {
-      title: moneyHeader(t('invoices.amount')),
-      cell: ({ amount }) => formatMoney(amount),
-      isNumber: true,
-    },
-  ]
+const lineColumns = (taxes: readonly TaxGroup[]): Column<InvoiceLine>[] => [
+  textColumn('invoices.subscriber', ({ sid }) => {
+    return sid === 0 ? '–' : <a href={link(`customer/sid/${sid}`)}>{String(sid)}</a>
+  }),
+  textColumn('invoices.what', ({ description, name }) => description || name),
+  textColumn('invoices.period', ({ period }) => daysOf(period)),
+  numberColumn('invoices.quantity', ({ quantity, usage_type: type }) => {
+    return `${formatNumber(quantity)} ${type ?? ''}`
+  }),
+  textColumn('invoices.tax', ({ tax_group: id }) => nameOfTaxes(taxes.find((of) => of.id === id))),
+  moneyColumn('invoices.amount', ({ amount }) => formatMoney(amount)),
+]
+
+function daysOf(period: Read['period']): string {
+  return period === null ? '' : t('invoices.days', { ...period })
 }
 
 function nameOfTaxes(group: TaxGroup | undefined): string {
@@ -141,16 +126,8 @@ function taxRows({ id, base, tax, taxes }: TaxGroup): readonly TaxRow[] {
 }
 
 const taxColumns = (): Column<TaxRow>[] => [
-  { title: t('invoices.tax'), cell: ({ description }) => description },
-  {
-    title: t('invoices.rate'),
-    cell: ({ rate }) => (rate === null ? '' : formatPercent(rate)),
-    isNumber: true,
-  },
-  { title: moneyHeader(t('invoices.base')), cell: ({ base }) => formatMoney(base), isNumber: true },
-  {
-    title: moneyHeader(t('invoices.taxAmount')),
-    cell: ({ amount }) => formatMoney(amount),
-    isNumber: true,
-  },
+  textColumn('invoices.tax', ({ description }) => description),
+  numberColumn('invoices.rate', ({ rate }) => (rate === null ? '' : formatPercent(rate))),
+  moneyColumn('invoices.base', ({ base }) => formatMoney(base)),
+  moneyColumn('invoices.taxAmount', ({ amount }) => formatMoney(amount)),
 ]

@@ -1,9 +1,8 @@
 /** Payments, what may be done with one, and charges through gateways. */
 import { answerOf, get } from '../../api/client.ts'
-import type { DecimalText } from '../../api/figures.ts'
 import { type Fields, type Identified, type Page, readNewest } from '../../api/records.ts'
 import { textIn } from '../../parts/differences.ts'
-import { amountIn, formatMoney } from '../../parts/numbers.ts'
+import { amountIn } from '../../parts/numbers.ts'
 
 export type Payment = Fields & Identified
 
@@ -28,11 +27,6 @@ export async function readCharges(
   const query = { page, size: CHARGES, ...(aid !== '' && { aid }) }
   const rows = (await get('api/chargestatus', query as never, { signal })) as readonly Fields[]
   return { rows, next: rows.length === CHARGES ? String(page + 1) : null }
-}
-
-export function moneyIn(document: Fields, name: string): string {
-  const text = textIn(document, name)
-  return text === '' ? '' : formatMoney(text as DecimalText)
 }
 
 export type PaymentState = 'done' | 'waiting' | 'cancelled' | 'rejected' | 'denied' | 'correction'

@@ -1,32 +1,37 @@
 /** Payments of an account or of all, and charges through gateways. */
 import '../../parts/split.css'
 import { useState } from 'preact/hooks'
-import { useRead } from '../../api/read.ts'
 import type { Fields } from '../../api/records.ts'
 import { useShortcuts } from '../../frame/keys.ts'
 import { link, location } from '../../frame/routes.ts'
 import { ActionButton } from '../../parts/action-button.tsx'
+import {
+  customerColumn,
+  moneyColumn,
+  numberColumn,
+  textColumn,
+  timeColumn,
+} from '../../parts/columns.tsx'
 import { Confirm } from '../../parts/confirm.tsx'
 import { textIn } from '../../parts/differences.ts'
 import { Field } from '../../parts/field.tsx'
 import { FilterForm, NUMBER_INPUT } from '../../parts/filter.tsx'
+import { List, useList } from '../../parts/list.tsx'
 import { announce } from '../../parts/live-region.tsx'
-import { moneyHeader, withCurrency } from '../../parts/numbers.ts'
+import { moneyIn, withCurrency } from '../../parts/numbers.ts'
 import { isoOf } from '../../parts/paging.ts'
 import { keptPending } from '../../parts/pending.ts'
 import { missingText } from '../../parts/rights.ts'
-import { ReadView } from '../../parts/state.tsx'
 import { tabStorage } from '../../parts/tab-storage.ts'
-import { type Column, Pager, pageKey, Table } from '../../parts/table.tsx'
+import type { Column } from '../../parts/table.tsx'
 import { Tabs, tabOf } from '../../parts/tabs.tsx'
-import { Time, timeHeader } from '../../parts/time.tsx'
+import { Time } from '../../parts/time.tsx'
 import { PAYMENTS } from '../../words/en/payments.ts'
 import { addWords, isKey, t } from '../../words/words.ts'
 import {
   CORRECTIONS,
   type Correction,
   correct,
-  moneyIn,
   NO_PAYMENT,
   type Payment,
   readCharges,
@@ -82,29 +87,18 @@ export default function Page() {
 }
 
 function Payments({ aid }: { readonly aid: string }) {
-  const after = pageKey()
-  const reading = useRead(`payments ${aid} ${after}`, (signal) => readPayments(aid, after, signal))
+  const reading = useList(`payments ${aid}`, (after, signal) => readPayments(aid, after, signal))
   const [corrected, setCorrected] = useState<Payment | null>(null)
   return (
     <>
-      <ReadView
+      <List
         reading={reading}
-        rows={5}
-        isEmpty={({ rows }) => rows.length === 0 && after === null}
+        height={5}
         empty={t('payments.none')}
-      >
-        {({ rows, next }) => (
-          <>
-            <Table
-              caption={t('payments.tab.payments')}
-              columns={[...paymentColumns(), correctColumn(setCorrected)]}
-              rows={rows}
-              keyOf={({ _id }) => _id.$id}
-            />
-            <Pager next={next} />
-          </>
-        )}
-      </ReadView>
+        caption={t('payments.tab.payments')}
+        columns={[...paymentColumns(), correctColumn(setCorrected)]}
+        keyOf={({ _id }) => _id.$id}
+      />
       {corrected !== null && (
         <Correct payment={corrected} onDone={reading.reload} onClose={() => setCorrected(null)} />
       )}
@@ -112,29 +106,19 @@ function Payments({ aid }: { readonly aid: string }) {
   )
 }
 
-const account = (row: Fields) => (
-  <a href={link(`customer/aid/${textIn(row, 'aid')}`)}>{textIn(row, 'aid')}</a>
-)
-
 const paymentColumns = (): Column<Payment>[] => [
-  { title: timeHeader(t('payments.time')), cell: (row) => <Time value={isoOf(row['urt'])} /> },
-  { title: t('payments.number'), cell: (row) => <span class="id">{textIn(row, 'txid')}</span> },
-  { title: t('payments.aid'), cell: account },
-  { title: t('payments.method'), cell: methodOf },
-  {
-    title: t('payments.direction'),
-    cell: (row) => t(textIn(row, 'dir') === 'tc' ? 'payments.tc' : 'payments.fc'),
-  },
-  {
-    title: t('payments.state'),
-    cell: (row) => t(`payments.is.${stateOf(row)}`, { txid: textIn(row, 'original_txid') }),
-  },
-  {
-    title: moneyHeader(t('payments.amount')),
-    cell: (row) => moneyIn(row, 'amount'),
-    isNumber: true,
-  },
-  { title: t('payments.left'), cell: (row) => moneyIn(row, 'left'), isNumber: true },
+  timeColumn('payments.time', (row) => isoOf(row['urt'])),
+  textColumn('payments.number', (row) => <span class="id">{textIn(row, 'txid')}</span>),
+  customerColumn('payments.aid', 'aid', (row) => textIn(row, 'aid')),
+  textColumn('payments.method', methodOf),
+  textColumn('payments.direction', (row) => {
+    return t(textIn(row, 'dir') === 'tc' ? 'payments.tc' : 'payments.fc')
+  }),
+  textColumn('payments.state', (row) => {
+    return t(`payments.is.${stateOf(row)}`, { txid: textIn(row, 'original_txid') })
+  }),
+  moneyColumn('payments.amount', (row) => moneyIn(row, 'amount')),
+  numberColumn('payments.left', (row) => moneyIn(row, 'left')),
 ]
 
 function methodOf(row: Fields): string {
@@ -144,66 +128,45 @@ function methodOf(row: Fields): string {
 }
 
 function correctColumn(onCorrect: (payment: Payment) => void): Column<Payment> {
-  return {
-    title: t('payments.action'),
-    cell: (row) =>
-      CORRECTIONS[stateOf(row)] === undefined ? null : (
-        <ActionButton
-          action="api/adjustpayments"
-          isBrief
-          label={t('payments.correctOne', { txid: textIn(row, 'txid') })}
-          onAct={() => onCorrect(row)}
-        >
-          {t('payments.correct')}
-        </ActionButton>
-      ),
-  }
+  return textColumn('payments.action', (row) => {
+    if (CORRECTIONS[stateOf(row)] === undefined) return null
+    return (
+      <ActionButton
+        action="api/adjustpayments"
+        isBrief
+        label={t('payments.correctOne', { txid: textIn(row, 'txid') })}
+        onAct={() => onCorrect(row)}
+      >
+        {t('payments.correct')}
+      </ActionButton>
+    )
+  })
 }
 
 function Charges({ aid }: { readonly aid: string }) {
-  const after = pageKey()
-  const reading = useRead(`charges ${aid} ${after}`, (signal) => readCharges(aid, after, signal))
   return (
-    <ReadView
-      reading={reading}
-      rows={5}
-      isEmpty={({ rows }) => rows.length === 0 && after === null}
+    <List
+      reading={useList(`charges ${aid}`, (after, signal) => readCharges(aid, after, signal))}
+      height={5}
       empty={t('charges.none')}
-    >
-      {({ rows, next }) => (
-        <>
-          <Table
-            caption={t('payments.tab.charges')}
-            columns={chargeColumns()}
-            rows={rows}
-            keyOf={(row) => textIn(row, 'id')}
-          />
-          <Pager next={next} />
-        </>
-      )}
-    </ReadView>
+      caption={t('payments.tab.charges')}
+      columns={chargeColumns()}
+      keyOf={(row) => textIn(row, 'id')}
+    />
   )
 }
 
 const chargeColumns = (): Column<Fields>[] => [
-  { title: timeHeader(t('payments.time')), cell: (row) => <Time value={textIn(row, 'created')} /> },
-  { title: t('payments.number'), cell: (row) => <span class="id">{textIn(row, 'txid')}</span> },
-  { title: t('payments.aid'), cell: account },
-  { title: t('charges.gateway'), cell: (row) => textIn(row, 'gateway') },
-  { title: t('charges.reason'), cell: (row) => textIn(row, 'reason') },
-  {
-    title: t('payments.state'),
-    cell: (row) => [textIn(row, 'state'), textIn(row, 'code')].filter(Boolean).join(' '),
-  },
-  {
-    title: t('charges.task'),
-    cell: (row) => textIn(row, 'task') && <Time value={textIn(row, 'task')} />,
-  },
-  {
-    title: moneyHeader(t('payments.amount')),
-    cell: (row) => moneyIn(row, 'amount'),
-    isNumber: true,
-  },
+  timeColumn('payments.time', (row) => textIn(row, 'created')),
+  textColumn('payments.number', (row) => <span class="id">{textIn(row, 'txid')}</span>),
+  customerColumn('payments.aid', 'aid', (row) => textIn(row, 'aid')),
+  textColumn('charges.gateway', (row) => textIn(row, 'gateway')),
+  textColumn('charges.reason', (row) => textIn(row, 'reason')),
+  textColumn('payments.state', (row) => {
+    return [textIn(row, 'state'), textIn(row, 'code')].filter(Boolean).join(' ')
+  }),
+  textColumn('charges.task', (row) => textIn(row, 'task') && <Time value={textIn(row, 'task')} />),
+  moneyColumn('payments.amount', (row) => moneyIn(row, 'amount')),
 ]
 
 interface CorrectProps {

@@ -6,10 +6,11 @@ import { useRead } from '../../api/read.ts'
 import { useShortcuts } from '../../frame/keys.ts'
 import { linkHere, location, navigateHere } from '../../frame/routes.ts'
 import { ActionButton } from '../../parts/action-button.tsx'
+import { textColumn } from '../../parts/columns.tsx'
 import { textIn } from '../../parts/differences.ts'
+import { List } from '../../parts/list.tsx'
 import { missingText } from '../../parts/rights.ts'
-import { ReadView } from '../../parts/state.tsx'
-import { type Column, Table } from '../../parts/table.tsx'
+import type { Column } from '../../parts/table.tsx'
 import { REPORTS } from '../../words/en/reports.ts'
 import { addWords, isKey, t } from '../../words/words.ts'
 import { readReports, type SavedReport } from './data.ts'
@@ -47,25 +48,16 @@ export default function Page() {
       <div class="split with-detail">
         <section aria-labelledby="saved-reports">
           <h2 id="saved-reports">{t('reports.list')}</h2>
-          <ReadView
+          <List
             reading={reading}
-            rows={6}
-            isEmpty={(all) => all.length === 0}
+            height={6}
             empty={t('reports.none')}
-          >
-            {(all) => (
-              <Table
-                caption={t('reports.list')}
-                columns={columns()}
-                rows={all}
-                keyOf={({ _id }) => _id.$id}
-                isCurrent={(report) => textIn(report, 'key') === name}
-                onOpen={(report) => {
-                  navigateHere({ ...NOTHING, name: textIn(report, 'key') })
-                }}
-              />
-            )}
-          </ReadView>
+            caption={t('reports.list')}
+            columns={columns()}
+            keyOf={({ _id }) => _id.$id}
+            isCurrent={(report) => textIn(report, 'key') === name}
+            onOpen={(report) => navigateHere({ ...NOTHING, name: textIn(report, 'key') })}
+          />
         </section>
         {isNew ? (
           <ReportEditor base={null} onChanged={changed} />
@@ -86,19 +78,13 @@ export default function Page() {
 const NOTHING = { name: null, edit: null, run: null, after: null, by: null, of: null }
 
 const columns = (): Column<SavedReport>[] => [
-  {
-    title: t('reports.name'),
-    cell: (report) => {
-      const key = textIn(report, 'key')
-      return <a href={linkHere({ ...NOTHING, name: key })}>{key}</a>
-    },
-  },
-  { title: t('reports.entity'), cell: (report) => textIn(report, 'entity') },
-  {
-    title: t('reports.kind'),
-    cell: (report) => {
-      const key = `reports.kind.${textIn(report, 'type') || '0'}`
-      return isKey(key) ? t(key) : ''
-    },
-  },
+  textColumn('reports.name', (report) => {
+    const key = textIn(report, 'key')
+    return <a href={linkHere({ ...NOTHING, name: key })}>{key}</a>
+  }),
+  textColumn('reports.entity', (report) => textIn(report, 'entity')),
+  textColumn('reports.kind', (report) => {
+    const key = `reports.kind.${textIn(report, 'type') || '0'}`
+    return isKey(key) ? t(key) : ''
+  }),
 ]

@@ -2,44 +2,46 @@
 import { useRef } from 'preact/hooks'
 import { keyOf, type OpenSession } from '../../api/sessions.ts'
 import { useShortcuts } from '../../frame/keys.ts'
-import { link } from '../../frame/routes.ts'
-import { formatMoney, formatNumber, moneyHeader } from '../../parts/numbers.ts'
+import {
+  customerColumn,
+  moneyColumn,
+  numberColumn,
+  textColumn,
+  timeColumn,
+} from '../../parts/columns.tsx'
+import { formatMoney, formatNumber } from '../../parts/numbers.ts'
 import { missingText } from '../../parts/rights.ts'
+import type { Selection } from '../../parts/selection.tsx'
 import { type Column, Pager, Table, usePageKeys } from '../../parts/table.tsx'
-import { Time, timeHeader } from '../../parts/time.tsx'
 import { t } from '../../words/words.ts'
 
 interface SessionListProps {
   readonly sessions: readonly OpenSession[]
   readonly next: string | null
-  readonly selected: readonly OpenSession[]
-  readonly onSelect: (keys: ReadonlySet<string>) => void
+  readonly selection: Selection<OpenSession>
   /** Asks before it releases the selected sessions. */
-  readonly onRelease: () => void
+  readonly onRelease: (selected: readonly OpenSession[]) => void
 }
 
-export function SessionList(props: SessionListProps) {
-  const { sessions, next, selected, onSelect, onRelease } = props
+export function SessionList({ sessions, next, selection, onRelease }: SessionListProps) {
   const missing = missingText('api/releasesessions')
-  const keys = new Set(selected.map(keyOf))
-  const toggle = (session: OpenSession) => {
-    const key = keyOf(session)
-    onSelect(new Set(keys.has(key) ? [...keys].filter((each) => each !== key) : [...keys, key]))
-  }
-  const selectAll = () => {
-    onSelect(new Set(keys.size === sessions.length ? [] : sessions.map(keyOf)))
-  }
+  const selected = sessions.filter(selection.has)
+  const selectAll = () => selection.toggleAll(sessions)
   const release = () => {
-    if (missing === null && selected.length > 0) onRelease()
+    if (missing === null && selected.length > 0) onRelease(selected)
   }
   useListKeys({ selectAll, release })
   usePageKeys()
   if (sessions.length === 0) return <Pager next={next} />
+  const isAll = selected.length === sessions.length
+  const select = selection.column('sessionlist.select', ({ session_id: id }) => {
+    return t('sessionlist.selectOne', { id })
+  })
   return (
     <>
       <div class="buttons selection">
         <button type="button" onClick={selectAll}>
-          {t(keys.size === sessions.length ? 'sessionlist.selectNone' : 'sessionlist.selectAll')}
+          {t(isAll ? 'sessionlist.selectNone' : 'sessionlist.selectAll')}
         </button>
         <button
           type="button"
@@ -54,11 +56,11 @@ export function SessionList(props: SessionListProps) {
       </div>
       <Table
         caption={t('sessionlist.open')}
-        columns={[selectColumn(keys, toggle), ...columns()]}
+        columns={[select, ...columns()]}
         rows={sessions}
         keyOf={keyOf}
-        onOpen={toggle}
-        isCurrent={(session) => keys.has(keyOf(session))}
+        onOpen={selection.toggle}
+        isCurrent={selection.has}
       />
       <Pager next={next} />
     </>
@@ -79,70 +81,29 @@ function useListKeys(keys: ListKeys): void {
   ])
 }
 
-function selectColumn(
-  keys: ReadonlySet<string>,
-  toggle: (session: OpenSession) => void,
-): Column<OpenSession> {
-  return {
-    title: t('sessionlist.select'),
-    cell: (session) => (
-      <input
-        type="checkbox"
-        checked={keys.has(keyOf(session))}
-        aria-label={t('sessionlist.selectOne', { id: session.session_id })}
-        onChange={() => toggle(session)}
-      />
-    ),
-  }
-}
-
 function columns(): Column<OpenSession>[] {
   const services =
     (cell: (service: OpenSession['services'][number]) => string) =>
     ({ services: all }: OpenSession) =>
       all.map((service, index) => <div key={index}>{cell(service)}</div>)
+  const units = (name: 'reserved' | 'used') => services((each) => formatNumber(each[name]))
+  const money = services(({ reserved_money: of }) => formatMoney(of))
+  const usaget = services((each) => each.usaget)
   return [
-    {
-      title: t('sessionlist.id'),
-      cell: ({ session_id: id, origin }) => (
-        <>
-          <span class="id">{id}</span>
-          <div class="muted id">{origin}</div>
-        </>
-      ),
-    },
-    {
-      title: t('sessionlist.subscriber'),
-      cell: ({ sid }) => <a href={link(`customer/sid/${sid}`)}>{String(sid)}</a>,
-    },
-    {
-      title: t('sessionlist.account'),
-      cell: ({ aid }) => <a href={link(`customer/aid/${aid}`)}>{String(aid)}</a>,
-    },
-    { title: timeHeader(t('sessionlist.opened')), cell: ({ opened }) => <Time value={opened} /> },
-    {
-      title: timeHeader(t('sessionlist.reported')),
-      cell: ({ last_report: at }) => (at === null ? '–' : <Time value={at} />),
-    },
-    {
-      title: timeHeader(t('sessionlist.expires')),
-      cell: ({ expires }) => <Time value={expires} />,
-    },
-    { title: t('sessionlist.usaget'), cell: services(({ usaget }) => usaget) },
-    {
-      title: t('sessionlist.reserved'),
-      isNumber: true,
-      cell: services(({ reserved }) => formatNumber(reserved)),
-    },
-    {
-      title: moneyHeader(t('sessionlist.money')),
-      isNumber: true,
-      cell: services(({ reserved_money: money }) => formatMoney(money)),
-    },
-    {
-      title: t('sessionlist.used'),
-      isNumber: true,
-      cell: services(({ used }) => formatNumber(used)),
-    },
+    textColumn('sessionlist.id', ({ session_id: id, origin }) => (
+      <>
+        <span class="id">{id}</span>
+        <div class="muted id">{origin}</div>
+      </>
+    )),
+    customerColumn('sessionlist.subscriber', 'sid', ({ sid }) => sid),
+    customerColumn('sessionlist.account', 'aid', ({ aid }) => aid),
+    timeColumn('sessionlist.opened', ({ opened }) => opened),
+    timeColumn('sessionlist.reported', ({ last_report: at }) => at),
+    timeColumn('sessionlist.expires', ({ expires }) => expires),
+    textColumn('sessionlist.usaget', usaget),
+    numberColumn('sessionlist.reserved', units('reserved')),
+    moneyColumn('sessionlist.money', money),
+    numberColumn('sessionlist.used', units('used')),
   ]
 }

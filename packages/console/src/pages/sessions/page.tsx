@@ -8,6 +8,7 @@ import { linkHere, location } from '../../frame/routes.ts'
 import { FilterForm, NUMBER_INPUT } from '../../parts/filter.tsx'
 import { Connections, Refusals } from '../../parts/peers.tsx'
 import { ReleaseDialog } from '../../parts/release.tsx'
+import { useSelection } from '../../parts/selection.tsx'
 import { Age, ReadView, Refused, Skeleton } from '../../parts/state.tsx'
 import { t } from '../../words/words.ts'
 import { SessionList } from './list.tsx'
@@ -20,13 +21,12 @@ export default function Page() {
   const { query } = location.value
   const address = linkHere({})
   const reading = useRead(address, (signal) => readSessions(query, signal))
-  const [selected, setSelected] = useState<ReadonlySet<string>>(new Set())
+  const selection = useSelection(address, keyOf)
   const [releasing, setReleasing] = useState<readonly OpenSession[] | null>(null)
-  useEffect(() => setSelected(new Set()), [address])
   const { atMs } = reading.state.value
   const isFiltered = Object.keys(query).length > 0
   const released = () => {
-    setSelected(new Set())
+    selection.clear()
     reading.reload()
   }
   return (
@@ -49,23 +49,19 @@ export default function Page() {
       <section aria-labelledby="open-sessions">
         <h2 id="open-sessions">{t('sessionlist.open')}</h2>
         <ReadView reading={reading} rows={10}>
-          {({ sessions, next }) => {
-            const chosen = sessions.filter((session) => selected.has(keyOf(session)))
-            return (
-              <>
-                {sessions.length === 0 && (
-                  <p class="state">{t(emptyText(isFiltered, next !== null))}</p>
-                )}
-                <SessionList
-                  sessions={sessions}
-                  next={next}
-                  selected={chosen}
-                  onSelect={setSelected}
-                  onRelease={() => setReleasing(chosen)}
-                />
-              </>
-            )
-          }}
+          {({ sessions, next }) => (
+            <>
+              {sessions.length === 0 && (
+                <p class="state">{t(emptyText(isFiltered, next !== null))}</p>
+              )}
+              <SessionList
+                sessions={sessions}
+                next={next}
+                selection={selection}
+                onRelease={setReleasing}
+              />
+            </>
+          )}
         </ReadView>
       </section>
       <Peers />

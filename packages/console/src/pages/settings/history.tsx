@@ -1,64 +1,55 @@
 /** Versions of a category: who has stored them, how they differ from the present one, restore. */
 import { useState } from 'preact/hooks'
 import { useRead } from '../../api/read.ts'
-import { changeSetting, readSetting, readVersions } from '../../api/settings.ts'
+import {
+  changeSetting,
+  readSetting,
+  readVersions,
+  type Version as Stored,
+} from '../../api/settings.ts'
 import { linkHere, location, navigateHere } from '../../frame/routes.ts'
 import { ActionButton } from '../../parts/action-button.tsx'
 import { Changes } from '../../parts/changes.tsx'
+import { numberColumn, textColumn, timeColumn } from '../../parts/columns.tsx'
 import { Confirm } from '../../parts/confirm.tsx'
 import { differences } from '../../parts/differences.ts'
+import { List } from '../../parts/list.tsx'
 import { announce } from '../../parts/live-region.tsx'
 import { ReadView } from '../../parts/state.tsx'
-import { Table } from '../../parts/table.tsx'
-import { Time, timeHeader } from '../../parts/time.tsx'
 import { t } from '../../words/words.ts'
 
 export function History({ name }: { readonly name: string }) {
   const reading = useRead(`versions ${name}`, (signal) => readVersions(name, signal))
+  const versions = reading.state.value.data ?? []
   const chosen = Number(location.value.query['version'] ?? Number.NaN)
-  const choose = (rev: number) => {
-    navigateHere({ version: String(rev) })
-  }
   return (
-    <ReadView
-      reading={reading}
-      rows={6}
-      isEmpty={(versions) => versions.length === 0}
-      empty={t('settings.noVersions')}
-    >
-      {(versions) => (
-        <div class="stack">
-          <Table
-            caption={t('settings.history')}
-            columns={[
-              {
-                title: t('settings.version'),
-                isNumber: true,
-                cell: ({ rev }) => <a href={linkHere({ version: String(rev) })}>{rev}</a>,
-              },
-              {
-                title: timeHeader(t('settings.changed')),
-                cell: ({ changed }) => <Time value={changed} precision="second" />,
-              },
-              { title: t('settings.author'), cell: ({ changed_by: by }) => by },
-            ]}
-            rows={versions}
-            keyOf={({ rev }) => String(rev)}
-            isCurrent={({ rev }) => rev === chosen}
-            onOpen={({ rev }) => choose(rev)}
-          />
-          {versions.some(({ rev }) => rev === chosen) && (
-            <Version
-              key={chosen}
-              name={name}
-              rev={chosen}
-              present={versions[0]?.rev ?? 0}
-              onRestored={reading.reload}
-            />
-          )}
-        </div>
+    <div class="stack">
+      <List
+        reading={reading}
+        height={6}
+        empty={t('settings.noVersions')}
+        caption={t('settings.history')}
+        columns={[
+          numberColumn<Stored>('settings.version', ({ rev }) => (
+            <a href={linkHere({ version: String(rev) })}>{rev}</a>
+          )),
+          timeColumn<Stored>('settings.changed', ({ changed }) => changed, 'second'),
+          textColumn<Stored>('settings.author', ({ changed_by: by }) => by),
+        ]}
+        keyOf={({ rev }) => String(rev)}
+        isCurrent={({ rev }) => rev === chosen}
+        onOpen={({ rev }) => navigateHere({ version: String(rev) })}
+      />
+      {versions.some(({ rev }) => rev === chosen) && (
+        <Version
+          key={chosen}
+          name={name}
+          rev={chosen}
+          present={versions[0]?.rev ?? 0}
+          onRestored={reading.reload}
+        />
       )}
-    </ReadView>
+    </div>
   )
 }
 

@@ -2,9 +2,9 @@
 import type { Figure } from '../../api/figures.ts'
 import { link } from '../../frame/routes.ts'
 import { t } from '../../words/words.ts'
-import { formatMoney, formatNumber, moneyHeader } from '../numbers.ts'
+import { moneyColumn, textColumn, timeColumn } from '../columns.tsx'
+import { formatMoney, formatNumber } from '../numbers.ts'
 import { type Column, Table } from '../table.tsx'
-import { Time, timeHeader } from '../time.tsx'
 import { type ComparedCase, type Comparison, csvOf } from './cases.ts'
 
 const SIDES = ['before', 'after', 'difference'] as const
@@ -23,17 +23,15 @@ export function ComparisonView({ comparison }: { readonly comparison: Comparison
       <Table
         caption={t('simulator.totals')}
         columns={[
-          { title: t('simulator.sum'), cell: ({ name }) => t(`simulator.${name}`) },
-          ...SIDES.map((side) => ({
-            title: moneyHeader(t(`simulator.${side}`)),
-            isNumber: true,
-            cell: ({ name }: { name: 'aprice' | 'final_charge' }) =>
-              side === 'difference'
-                ? differenceOf(totals[side][name])
-                : formatMoney(totals[side][name]),
-          })),
+          textColumn<Sum>('simulator.sum', ({ name }) => t(`simulator.${name}`)),
+          ...SIDES.map((side) =>
+            moneyColumn<Sum>(`simulator.${side}`, ({ name }) => {
+              const figure = totals[side][name]
+              return side === 'difference' ? differenceOf(figure) : formatMoney(figure)
+            }),
+          ),
         ]}
-        rows={[{ name: 'aprice' }, { name: 'final_charge' }]}
+        rows={SUMS}
         keyOf={({ name }) => name}
       />
       <Table
@@ -52,47 +50,38 @@ export function ComparisonView({ comparison }: { readonly comparison: Comparison
   )
 }
 
+const SUMS = [{ name: 'aprice' }, { name: 'final_charge' }] as const
+type Sum = (typeof SUMS)[number]
 type Row = ComparedCase & { readonly index: number }
 
 const CASE_COLUMNS = (): readonly Column<Row>[] => [
-  { title: t('simulator.case'), cell: ({ name }) => name },
+  textColumn('simulator.case', ({ name }) => name),
 ]
 
 const LINE_COLUMNS = (): readonly Column<Row>[] => [
-  {
-    title: t('simulator.subscriber'),
-    cell: ({ line }) =>
-      line && <a href={link(`customer/sid/${line.sid}`, { tab: 'lines' })}>{String(line.sid)}</a>,
-  },
-  { title: timeHeader(t('simulator.time')), cell: ({ line }) => line && <Time value={line.urt} /> },
-  {
-    title: t('simulator.line'),
-    cell: ({ line }) =>
-      line &&
-      t('simulator.lineUsage', {
-        usage: line.usaget,
-        units: formatNumber(line.usagev),
-        rate: line.arate_key,
-      }),
-  },
-  {
-    title: moneyHeader(t('simulator.charged')),
-    isNumber: true,
-    cell: ({ line }) => line && formatMoney(line.final_charge),
-  },
+  textColumn('simulator.subscriber', ({ line }) => {
+    return (
+      line && <a href={link(`customer/sid/${line.sid}`, { tab: 'lines' })}>{String(line.sid)}</a>
+    )
+  }),
+  timeColumn('simulator.time', ({ line }) => line?.urt ?? ''),
+  textColumn('simulator.line', ({ line }) => {
+    if (line === undefined) return undefined
+    const { usaget: usage, usagev, arate_key: rate } = line
+    return t('simulator.lineUsage', { usage, units: formatNumber(usagev), rate })
+  }),
+  moneyColumn('simulator.charged', ({ line }) => line && formatMoney(line.final_charge)),
 ]
 
 const PRICE_COLUMNS = (): readonly Column<Row>[] => [
-  ...SIDES.map((side) => ({
-    title: moneyHeader(t(`simulator.${side}`)),
-    isNumber: true,
-    cell: (row: Row) => {
+  ...SIDES.map((side) =>
+    moneyColumn<Row>(`simulator.${side}`, (row) => {
       const price = row[side]?.final_charge
       if (price === undefined) return '—'
       return side === 'difference' ? differenceOf(price) : formatMoney(price)
-    },
-  })),
-  { title: t('simulator.note'), cell: noteOf },
+    }),
+  ),
+  textColumn('simulator.note', noteOf),
 ]
 
 /** With its sign; colour repeats what the sign says. */
