@@ -42,8 +42,7 @@ export function DateDialog({ action, collection, revision, onDone, onClose }: Da
         {set !== null && (
           <Field
             label={t('catalogue.date', { zone: nodeZone.value })}
-            value={form.values.value.date}
-            onValue={(value) => form.set('date', value)}
+            {...form.field('date')}
             error={form.errorAt(set)}
             input={{ type: 'date', required: true }}
           />

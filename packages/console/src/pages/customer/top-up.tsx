@@ -63,7 +63,7 @@ function TopUpForm({ customer, includes, onClose }: FormProps) {
     },
     send: async (fields, key) => onClose(await send(customer, fields, { key, includes })),
   })
-  const { include, value, expires, reason } = form.values.value
+  const { include } = form.values.value
   const chosen = includes.find(({ external_id: id }) => String(id) === include)
   const locked = { readOnly: isSent }
   return (
@@ -71,10 +71,8 @@ function TopUpForm({ customer, includes, onClose }: FormProps) {
       {isSent && !form.isBusy.value && <p class="mark warn">▲ {t('topUp.unknownOutcome')}</p>}
       <Field
         label={t('topUp.value', { unit: unitOf(chosen) })}
-        value={value}
-        onValue={(text) => form.set('value', text)}
+        {...form.field('value')}
         hint={t('topUp.valueHint')}
-        error={form.errorAt('value')}
         input={{ ...locked, required: true, inputMode: 'decimal' }}
       />
       <Field
@@ -86,16 +84,14 @@ function TopUpForm({ customer, includes, onClose }: FormProps) {
       />
       <Field
         label={t('topUp.expires')}
-        value={expires}
-        onValue={(text) => form.set('expires', text)}
+        {...form.field('expires')}
         hint={t('topUp.expiresHint')}
         error={form.errorAt('expiration_date')}
         input={{ ...locked, type: 'date' }}
       />
       <Field
         label={t('topUp.reason')}
-        value={reason}
-        onValue={(text) => form.set('reason', text)}
+        {...form.field('reason')}
         input={{ ...locked, maxLength: 200 }}
       />
     </Form>
