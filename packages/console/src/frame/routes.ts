@@ -12,8 +12,8 @@ export interface PageRoute {
   /** Segments; `:name` is a parameter. */
   readonly pattern: string
   readonly title: WordKey
-  /** The page in the menu that it belongs to. */
-  readonly menu: string
+  /** The page in the menu that it belongs to, if it is another one. */
+  readonly menu?: string
   readonly load: () => Promise<{ default: ComponentType<PageProps> }>
 }
 
@@ -35,7 +35,7 @@ export const MENU: readonly { readonly page: string; readonly title: WordKey; ke
 
 /** Loads the script of a page that is likely to be the next one. */
 export function preload(page: string): void {
-  const route = routes.find(({ menu }) => menu === page)
+  const route = routes.find(({ pattern, menu = pattern }) => menu === page)
   // Without it, the page says so when it is opened.
   route?.load().catch(() => undefined)
 }

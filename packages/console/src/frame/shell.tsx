@@ -39,7 +39,8 @@ export function Shell() {
 }
 
 function Menu() {
-  const current = location.value.route?.menu
+  const { route } = location.value
+  const current = route?.menu ?? route?.pattern
   return (
     <nav aria-label={t('frame.pages')}>
       <ul class="menu">

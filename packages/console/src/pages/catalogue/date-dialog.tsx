@@ -30,7 +30,7 @@ export function DateDialog({ action, collection, revision, onDone, onClose }: Da
   const form = useForm({ date: '' }, async ({ date }) => {
     const path = `billapi/${collection.name}/${action}` as 'billapi/rates/close'
     const query = { _id: revision._id.$id }
-    await answerOf(path, { query, ...(set !== null && { update: { [set]: date } }) } as never)
+    await answerOf(path, { query, ...(set !== null && { update: { [set]: date } }) })
     onClose()
     onDone(action === 'delete' ? null : revision._id.$id)
   })

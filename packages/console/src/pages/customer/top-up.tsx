@@ -117,15 +117,19 @@ async function send({ aid, sid }: Customer, fields: TopUpFields, { key, includes
   const { include, expires, reason } = fields
   const value = amountIn(fields.value) ?? ''
   const chosen = includes.find(({ external_id: id }) => String(id) === include)
-  const owner = chosen?.shared === true ? { aid } : { sid }
-  const until = expires === '' ? {} : { expiration_date: expires }
+  const owner = chosen?.shared === true || sid === null ? { aid } : { sid }
+  const query = {
+    ...owner,
+    pp_includes_external_id: Number(include),
+    ...(expires !== '' && { expiration_date: expires }),
+  }
   const body = {
-    query: { ...owner, pp_includes_external_id: Number(include), ...until },
-    update: { value: `-${value}` },
+    query,
+    update: { value: `-${value}` as DecimalText },
     ...(reason !== '' && { additional: { reason } }),
   }
   const options = { idempotencyKey: key }
-  const answer = await answerOf('billapi/balances/update', body as never, options)
+  const answer = await answerOf('billapi/balances/update', body, options)
   if ((answer as { details?: unknown }).details === false) {
     throw new Refusal('refused', 0, t('topUp.beyondLimit'))
   }
