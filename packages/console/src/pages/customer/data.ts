@@ -11,7 +11,7 @@ import {
   readRecords,
   readUnique,
 } from '../../api/records.ts'
-import { readOpenSessions, type SessionPage } from '../../api/sessions.ts'
+import { type OpenSession, readOpenSessions } from '../../api/sessions.ts'
 import { textIn } from '../../parts/differences.ts'
 import { afterTime, timePosition } from '../../parts/paging.ts'
 import { isValidAt, type Revision } from '../../parts/revisions.ts'
@@ -122,7 +122,10 @@ export async function readIncludes(signal: AbortSignal): Promise<readonly Prepai
   return (await readUnique<PrepaidInclude>('prepaidincludes', body, signal)).details
 }
 
-export function readSessions({ aid, sid }: Customer, signal: AbortSignal): Promise<SessionPage> {
+export function readSessions(
+  { aid, sid }: Customer,
+  signal: AbortSignal,
+): Promise<Page<OpenSession>> {
   return readOpenSessions({ aid: String(aid), ...(sid !== null && { sid: String(sid) }) }, signal)
 }
 
