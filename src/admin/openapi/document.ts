@@ -119,11 +119,11 @@ export function openApiDocument(
   definitions: ReadonlyMap<string, CollectionDefinition>,
   { fields: byCollection, version, baseUrl }: DocumentOptions,
 ): OpenApiDocument {
+  const own: Record<string, Schema> = {}
   const paths: Record<string, PathItem> = {
-    ...nodePaths(baseUrl),
+    ...nodePaths(baseUrl, own),
     ...actionPaths(ACTIONS, baseUrl),
   }
-  const own: Record<string, Schema> = {}
   for (const definition of definitions.values()) {
     const { name: collection } = definition
     const fields = byCollection.get(collection) ?? []

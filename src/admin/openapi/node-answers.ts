@@ -1,27 +1,11 @@
 /** Responses of the endpoints outside the entity API, with their examples. */
-import { ref, type Schema, text } from '../../catalog/entities/json-schema.ts'
-import { content } from './errors.ts'
+import { ref, text } from '../../catalog/entities/json-schema.ts'
+import type { EndpointAnswer } from '../http/endpoint.ts'
 
 const USER = { user: 'ops@example.org', permissions: ['read', 'write'], last_login: null } as const
 const INPUT = { username: 'ops@example.org', protocol: 'Internal' } as const
 
-export interface NodeAnswer {
-  readonly description: string
-  readonly schema: Schema
-  readonly example: unknown
-  /** Defaults to `application/json`. */
-  readonly type?: string
-  /** The same as a stream, for `Accept: text/event-stream`. */
-  readonly stream?: { readonly schema: Schema; readonly example: unknown }
-  /** Names of error components that are returned with HTTP status 200. */
-  readonly refused?: readonly string[]
-  /** Response components by other HTTP status. */
-  readonly others?: Readonly<Record<string, string>>
-  /** Responses by other HTTP status. */
-  readonly further?: Readonly<Record<string, Schema>>
-  /** Example of the same schema with HTTP status 503. */
-  readonly unavailableExample?: unknown
-}
+export type NodeAnswer = EndpointAnswer
 
 const ADMITTED = { '400': 'unreadable', '401': 'unauthenticated', '403': 'notAllowed' } as const
 const SETTINGS = { '400': 'unreadable', '401': 'badToken', '403': 'forbidden' } as const
@@ -246,48 +230,6 @@ export const NODE_ANSWERS: Readonly<Record<string, NodeAnswer>> = {
     example: { status: 1 },
     others: OAUTH,
   },
-  'GET /api/clock': {
-    description: 'The clock.',
-    schema: ref('clockAnswer'),
-    example: {
-      status: 1,
-      desc: 'success',
-      details: {
-        now: '2026-01-31T12:00:00.000Z',
-        time_zone: 'UTC',
-        ahead_ms: -25_833_600_000,
-        test: true,
-        start: '2026-01-01T00:00:00Z',
-      },
-    },
-    others: ADMITTED,
-  },
-  'POST /api/clock': {
-    description: 'The clock was moved.',
-    schema: ref('movedAnswer'),
-    example: {
-      status: 1,
-      desc: 'success',
-      input: { to: '2026-03-01T00:00:00Z' },
-      details: {
-        from: '2026-01-31T12:00:00.000Z',
-        now: '2026-03-01T00:00:01.020Z',
-        ran: [
-          { job: 'sessions', subject: '', at: '2026-01-31T13:00:00.004Z', counts: { expired: 3 } },
-        ],
-        runs: { sessions: 1, retention: 29 },
-      },
-    },
-    refused: ENTITY_ERRORS,
-    others: {
-      ...ADMITTED,
-      '403': 'noTestClock',
-      '409': 'clockMoving',
-      '413': 'tooLarge',
-      '415': 'badType',
-      '503': 'unavailable',
-    },
-  },
   'GET /api/settings': {
     description: 'A setting.',
     schema: ref('settingsAnswer'),
@@ -314,12 +256,4 @@ export const NODE_ANSWERS: Readonly<Record<string, NodeAnswer>> = {
     refused: ENTITY_ERRORS,
     others: { ...SETTINGS, '413': 'tooLarge', '415': 'badType', '503': 'unavailable' },
   },
-}
-
-/** Response with status 503 and the schema of the successful one. */
-export function unavailableContent({ schema, unavailableExample }: NodeAnswer): Schema {
-  return {
-    description: 'A store is unavailable.',
-    ...content(schema, { unavailable: unavailableExample }),
-  }
 }

@@ -3,7 +3,6 @@ import {
   anyValue,
   choice,
   closed,
-  date,
   either,
   flag,
   integer,
@@ -189,37 +188,4 @@ export const NODE_SCHEMAS: Readonly<Record<string, Schema>> = {
     ['refresh_token'],
   ),
   revoked: closed('The token is revoked.', { status: DONE }),
-  clockAnswer: closed('The clock of the installation.', {
-    status: DONE,
-    desc: SUCCESS,
-    details: closed('The clock.', {
-      now: date('The time.'),
-      time_zone: text('Time zone of the node (IANA): `rating.timeZone`.'),
-      ahead_ms: integer('Milliseconds ahead of the real time; negative if it is behind.'),
-      test: flag('Whether it may be moved: `clock.test`.'),
-      start: { type: ['string', 'null'], description: '`clock.start`; null if it is not set.' },
-    }),
-  }),
-  ranWork: closed(
-    'A run that had an effect, or failed.',
-    {
-      job: text('`sessions`, or the kind of the job, such as `retention`.'),
-      subject: text('What the job works on, such as `lines`; may be empty.'),
-      at: date('Time of the installation.'),
-      counts: mapOf(integer('A number.'), 'What was done.'),
-      error: text('Why it has failed.'),
-    },
-    ['error'],
-  ),
-  movedAnswer: closed('The clock was moved, and everything due between has run.', {
-    status: DONE,
-    desc: SUCCESS,
-    input: closed('The parameters.', { to: text('As it was sent.') }),
-    details: closed('What was done.', {
-      from: date('The time before the move.'),
-      now: date('The time after it.'),
-      ran: listOf(ref('ranWork'), 'In the order in which it ran.'),
-      runs: mapOf(integer('Number of runs.'), 'All runs by job.'),
-    }),
-  }),
 }

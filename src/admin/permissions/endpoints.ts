@@ -133,21 +133,6 @@ export const SETTINGS_ENDPOINTS: readonly Endpoint[] = [
   { method: 'POST', path: '/api/settings', access: ADMINS, about: 'Change settings' },
 ]
 
-export const CLOCK_ENDPOINTS = {
-  show: {
-    method: 'GET',
-    path: '/api/clock',
-    access: READ,
-    about: 'Show the time of the installation',
-  },
-  move: {
-    method: 'POST',
-    path: '/api/clock',
-    access: ADMINS,
-    about: 'Move a test clock forward and run what is due',
-  },
-} as const satisfies Record<string, Endpoint>
-
 /** Payment gateways. Pages of customers and notifications of gateways need no login. */
 export const PAYMENT_ENDPOINTS = {
   list: {

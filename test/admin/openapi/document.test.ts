@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest'
+import { ENDPOINTS } from '../../../src/admin/endpoints.ts'
 import { openApiDocument } from '../../../src/admin/openapi/document.ts'
+import { templateOf } from '../../../src/admin/openapi/endpoint-paths.ts'
 import { CREATED } from '../../../src/admin/openapi/examples.ts'
-import { templateOf } from '../../../src/admin/openapi/node-paths.ts'
 import { apiPage } from '../../../src/admin/openapi/page.ts'
 import {
   ACTION_ENDPOINTS,
   AUTH_ENDPOINTS,
-  CLOCK_ENDPOINTS,
   NODE_ENDPOINTS,
   PAYMENT_ENDPOINTS,
   REPORT_ENDPOINTS,
@@ -59,7 +59,7 @@ describe('the OpenAPI document', () => {
       ...Object.values(PAYMENT_ENDPOINTS),
       ...AUTH_ENDPOINTS,
       ...SETTINGS_ENDPOINTS,
-      ...Object.values(CLOCK_ENDPOINTS),
+      ...ENDPOINTS.clock,
       ...Object.values(REPORT_ENDPOINTS),
       ...ACTION_ENDPOINTS,
     ]

@@ -1,10 +1,10 @@
 /** Every endpoint with every role, and without credentials. */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { beforeAll, describe, expect, it } from 'vitest'
+import { ENDPOINTS as DECLARED } from '../../../src/admin/endpoints.ts'
 import {
   ACTION_ENDPOINTS,
   AUTH_ENDPOINTS,
-  CLOCK_ENDPOINTS,
   type Endpoint,
   NODE_ENDPOINTS,
   PAYMENT_ENDPOINTS,
@@ -70,7 +70,7 @@ const ENDPOINTS: readonly Case[] = [
     ...endpoint,
     path: endpoint.path.replace(/:\w+/, 'none'),
   })),
-  ...Object.values(CLOCK_ENDPOINTS),
+  ...DECLARED.clock,
   ...Object.values(REPORT_ENDPOINTS).map((endpoint) => ({
     ...endpoint,
     path: endpoint.path.replace(/:\w+/, 'none'),

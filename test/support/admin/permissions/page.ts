@@ -1,8 +1,8 @@
 /** docs/ACCESS.md, "Permissions": its tables, generated from the access of the routes. */
+import { ENDPOINTS } from '../../../../src/admin/endpoints.ts'
 import {
   ACTION_ENDPOINTS,
   AUTH_ENDPOINTS,
-  CLOCK_ENDPOINTS,
   type Endpoint,
   NODE_ENDPOINTS,
   PAYMENT_ENDPOINTS,
@@ -37,7 +37,7 @@ function permissionTables(definitions: ReadonlyMap<string, CollectionDefinition>
     ['The node', `${endpointTable(Object.values(NODE_ENDPOINTS))}\n\n${OPEN}`],
     ['Charging', `${endpointTable([REALTIME_ENDPOINT])}\n\n${CHARGING}`],
     ['Settings', endpointTable(SETTINGS_ENDPOINTS)],
-    ['Clock', endpointTable(Object.values(CLOCK_ENDPOINTS))],
+    ['Clock', endpointTable(ENDPOINTS.clock)],
     ['Payment gateways', endpointTable(Object.values(PAYMENT_ENDPOINTS))],
     ['Entity API', entityTable(definitions)],
     ['Action API', endpointTable(SERVED)],
