@@ -8,7 +8,7 @@ import type { RawParameters } from '../../requests/raw-parameters.ts'
 import type { Logger } from '../../runtime/log.ts'
 import { errorHandler } from '../http/answer.ts'
 import { readParameters, registerBodies } from '../http/body.ts'
-import { addEndpoints, endpoint, refuseOtherMethods } from '../http/endpoint.ts'
+import { ADMITTED, addEndpoints, endpoint, refuseOtherMethods } from '../http/endpoint.ts'
 import type { Admit } from '../settings/routes.ts'
 import { CLOCK_ANSWER, MOVED_ANSWER } from './answers.ts'
 import type { ClockMover } from './move.ts'
@@ -22,7 +22,6 @@ export interface ClockRoutes {
 }
 
 const path = '/api/clock'
-const ADMITTED = { '400': 'unreadable', '401': 'unauthenticated', '403': 'notAllowed' } as const
 
 const show = endpoint({
   method: 'GET',

@@ -1,6 +1,6 @@
 /** An endpoint that is no action: the routes, permissions and documentation follow from it. */
 import type { FastifyContextConfig, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import type { Schema, ValueOf } from '../../catalog/entities/json-schema.ts'
+import type { Schema } from '../../catalog/entities/json-schema.ts'
 import type { Config } from '../../config/schema.ts'
 import type { RouteAccess } from '../../identity/access.ts'
 import { RequestError } from '../../requests/errors.ts'
@@ -14,9 +14,9 @@ export interface EndpointRequest {
   readonly credentials?: readonly string[]
 }
 
-export interface DescribedAnswer<A extends Schema = Schema> {
+export interface DescribedAnswer {
   readonly description: string
-  readonly schema: A
+  readonly schema: Schema
   readonly example: unknown
   /** Media type; JSON by default. */
   readonly type?: string
@@ -27,7 +27,7 @@ export interface RedirectAnswer {
   readonly redirect: string
 }
 
-export interface EndpointAnswer<A extends Schema = Schema> extends DescribedAnswer<A> {
+export interface EndpointAnswer extends DescribedAnswer {
   /** The same as a stream, for `Accept: text/event-stream`. */
   readonly stream?: { readonly schema: Schema; readonly example: unknown }
   /** Names of error components that are returned with HTTP status 200. */
@@ -39,7 +39,7 @@ export interface EndpointAnswer<A extends Schema = Schema> extends DescribedAnsw
 }
 
 /** What of an endpoint does not depend on the parts of the server that it uses. */
-export interface EndpointDescription<A extends Schema = Schema> {
+export interface EndpointDescription {
   readonly method: 'GET' | 'POST'
   readonly path: string
   readonly access: RouteAccess
@@ -51,23 +51,33 @@ export interface EndpointDescription<A extends Schema = Schema> {
   readonly about: string
   readonly config?: Omit<FastifyContextConfig, 'access'>
   readonly request?: EndpointRequest
-  readonly answer: EndpointAnswer<A>
+  readonly answer: EndpointAnswer
 }
-
-/** Answers that `refused` describes. */
-interface Refused {
-  readonly status: 0
-}
-
-type Answered<A extends Schema> = Promise<ValueOf<A> | Refused | FastifyReply>
 
 /** `D`: the parts of the server that `run` uses. */
-export interface Endpoint<D, A extends Schema = Schema> extends EndpointDescription<A> {
-  run(deps: D, request: FastifyRequest, reply: FastifyReply): Answered<A>
+export interface Endpoint<D> extends EndpointDescription {
+  run(deps: D, request: FastifyRequest, reply: FastifyReply): Promise<unknown>
 }
 
+/** `A`: what is answered, unless it is refused or sent by `run`. */
+interface Declaration<D, A> extends EndpointDescription {
+  readonly answer: EndpointAnswer & { readonly schema: { readonly static: A } }
+  run(
+    deps: D,
+    request: FastifyRequest,
+    reply: FastifyReply,
+  ): Promise<NoInfer<A> | { readonly status: 0 } | FastifyReply>
+}
+
+/** Other answers of an endpoint that needs a caller. */
+export const ADMITTED = {
+  '400': 'unreadable',
+  '401': 'unauthenticated',
+  '403': 'notAllowed',
+} as const
+
 /** Checks that `run` answers what the endpoint describes. */
-export function endpoint<D, A extends Schema>(declared: Endpoint<D, A>): Endpoint<D> {
+export function endpoint<D, A>(declared: Declaration<D, A>): Endpoint<D> {
   return declared
 }
 
@@ -75,14 +85,17 @@ export function addEndpoints<D>(
   routes: FastifyInstance,
   endpoints: readonly Endpoint<D>[],
   deps: D,
+  openPaths: Config['admin']['openPaths'] = [],
 ): void {
   for (const each of endpoints) {
-    const { method, path, access, isAsked, config } = each
+    const { method, path, isAsked, openPath, config } = each
     const reads = method === 'GET' ? ({ readsByGet: true } as const) : {}
+    const isOpen = openPath !== undefined && openPaths.includes(openPath)
+    const access = isOpen ? 'public' : isAsked ? 'asked' : each.access
     routes.route({
       method,
       url: path,
-      config: { ...reads, ...config, access: isAsked ? 'asked' : access },
+      config: { ...reads, ...config, access },
       handler: (request, reply) => each.run(deps, request, reply),
     })
   }

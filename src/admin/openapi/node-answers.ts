@@ -1,5 +1,5 @@
 /** Responses of the endpoints outside the entity API, with their examples. */
-import { ref, text } from '../../catalog/entities/json-schema.ts'
+import { ref } from '../../catalog/entities/json-schema.ts'
 import type { EndpointAnswer } from '../http/endpoint.ts'
 
 const USER = { user: 'ops@example.org', permissions: ['read', 'write'], last_login: null } as const
@@ -7,7 +7,6 @@ const INPUT = { username: 'ops@example.org', protocol: 'Internal' } as const
 
 export type NodeAnswer = EndpointAnswer
 
-const ADMITTED = { '400': 'unreadable', '401': 'unauthenticated', '403': 'notAllowed' } as const
 const SETTINGS = { '400': 'unreadable', '401': 'badToken', '403': 'forbidden' } as const
 const ENTITY_ERRORS = ['ruleError', 'permissionError', 'loginError', 'targetError'] as const
 
@@ -88,80 +87,6 @@ const TOTP_ANSWERS: Readonly<Record<string, NodeAnswer>> = {
 /** By method and path. */
 export const NODE_ANSWERS: Readonly<Record<string, NodeAnswer>> = {
   ...TOTP_ANSWERS,
-  'GET /api': {
-    description: 'The node works.',
-    schema: ref('heartbeat'),
-    example: { status: 1, message: 'Tollgate API SUCCESS', version: '6.0' },
-    unavailableExample: { status: 0, message: 'Redis unavailable', version: '6.0' },
-    others: { '401': 'badToken', '403': 'forbidden' },
-    refused: ['permissionError', 'loginError'],
-  },
-  'GET /metrics': {
-    description: 'Metrics in Prometheus format.',
-    schema: text('Lines with names and values.'),
-    example: '# TYPE tollgate_debtors gauge\ntollgate_debtors{owner="account"} 0\n',
-    type: 'text/plain',
-    others: ADMITTED,
-  },
-  'GET /health/ready': {
-    description: 'The node is ready.',
-    schema: ref('readiness'),
-    example: {
-      status: 'ready',
-      redis: 'ok',
-      mongo: 'ok',
-      ledger: 'ok',
-      changes: 'ok',
-      catalogue: 'ok',
-    },
-    unavailableExample: {
-      status: 'unavailable',
-      redis: 'unavailable',
-      mongo: 'ok',
-      ledger: 'unavailable',
-      changes: 'ok',
-      catalogue: 'unknown',
-    },
-    others: ADMITTED,
-  },
-  'GET /health/live': {
-    description: 'The process runs.',
-    schema: ref('liveness'),
-    example: { status: 'live' },
-    others: ADMITTED,
-  },
-  'GET /health/catalogue': {
-    description: 'Stored entities that charging skips.',
-    schema: ref('catalogueHealth'),
-    example: {
-      status: 'incomplete',
-      skipped: [
-        {
-          node: 'n1:3000',
-          role: 'realtime',
-          collection: 'rates',
-          name: 'CALL',
-          path: 'rates.call.BASE',
-          reason: 'must have a price',
-        },
-      ],
-    },
-    unavailableExample: { status: 'unknown', skipped: [] },
-    others: ADMITTED,
-  },
-  'GET /openapi.json': {
-    description: 'This document.',
-    schema: ref('apiDescription'),
-    example: { openapi: '3.1.0', info: { title: 'Tollgate entity API', version: '6.0' } },
-    others: { ...ADMITTED, '503': 'unavailable' },
-  },
-  'GET /docs': {
-    description: 'This document as a page.',
-    schema: text('An HTML page.'),
-    example: '<!doctype html>',
-    type: 'text/html',
-    others: { ...ADMITTED, '503': 'unavailable' },
-  },
   'POST /auth/login': {
     description: 'A session was opened.',
     schema: ref('loginAnswer'),

@@ -1,17 +1,15 @@
 /** Paths of the endpoints outside the entity API: node, login, tokens and settings. */
-import { anyValue, flag, integer, type Schema, text } from '../../catalog/entities/json-schema.ts'
+import { anyValue, flag, type Schema, text } from '../../catalog/entities/json-schema.ts'
 import { ENDPOINTS } from '../endpoints.ts'
 import type { EndpointDescription, EndpointRequest } from '../http/endpoint.ts'
 import {
   AUTH_ENDPOINTS,
   type Endpoint,
-  NODE_ENDPOINTS,
   PAYMENT_ENDPOINTS,
   REPORT_ENDPOINTS,
   SETTINGS_ENDPOINTS,
 } from '../permissions/endpoints.ts'
 import { endpointPaths } from './endpoint-paths.ts'
-import { LIVE_ANSWERS } from './live-docs.ts'
 import { NODE_ANSWERS } from './node-answers.ts'
 import type { PathItem } from './operations.ts'
 import { PAYMENT_ANSWERS, PAYMENT_REQUESTS } from './payment-docs.ts'
@@ -35,14 +33,6 @@ const SETTING: Readonly<Record<string, Schema>> = {
 
 /** By method and path; endpoints without an entry have no parameters. */
 const REQUESTS: Readonly<Record<string, NodeRequest>> = {
-  'GET /api': {
-    parameters: { simple: text('`1`: the response is the word SUCCESS or FAILED.') },
-    example: { simple: '0' },
-  },
-  'GET /api/live/history': {
-    parameters: { from: integer('Only values from this time on, in milliseconds since 1970.') },
-    example: { from: 1_795_705_200_000 },
-  },
   'POST /auth/login': {
     parameters: {
       username: text('Name of the user.'),
@@ -135,10 +125,7 @@ export function nodePaths(
   components: Record<string, Schema>,
 ): Readonly<Record<string, PathItem>> {
   const listed = [
-    ...Object.values(NODE_ENDPOINTS).map((endpoint) => ({
-      endpoint: described(endpoint),
-      tag: 'node',
-    })),
+    ...ENDPOINTS.node.map((endpoint) => ({ endpoint, tag: 'node' })),
     ...Object.values(PAYMENT_ENDPOINTS).map((endpoint) => ({
       endpoint: described(endpoint),
       tag: 'payments',
@@ -159,8 +146,7 @@ export function nodePaths(
 function described(endpoint: Endpoint): EndpointDescription {
   const name = `${endpoint.method} ${endpoint.path}`
   const request = REQUESTS[name] ?? OTHER_REQUESTS[name] ?? NO_REQUEST
-  const answer =
-    NODE_ANSWERS[name] ?? LIVE_ANSWERS[name] ?? PAYMENT_ANSWERS[name] ?? REPORT_ANSWERS[name]
+  const answer = NODE_ANSWERS[name] ?? PAYMENT_ANSWERS[name] ?? REPORT_ANSWERS[name]
   if (answer === undefined) throw new RangeError(`${name} has no answer`)
   return { ...endpoint, request, answer }
 }

@@ -7,7 +7,6 @@ import { apiPage } from '../../../src/admin/openapi/page.ts'
 import {
   ACTION_ENDPOINTS,
   AUTH_ENDPOINTS,
-  NODE_ENDPOINTS,
   PAYMENT_ENDPOINTS,
   REPORT_ENDPOINTS,
   SETTINGS_ENDPOINTS,
@@ -55,7 +54,7 @@ const operations = Object.entries(document.paths).flatMap(([path, item]) =>
 describe('the OpenAPI document', () => {
   it('has every action of every collection, reads by GET too', () => {
     const served = [
-      ...Object.values(NODE_ENDPOINTS),
+      ...ENDPOINTS.node,
       ...Object.values(PAYMENT_ENDPOINTS),
       ...AUTH_ENDPOINTS,
       ...SETTINGS_ENDPOINTS,

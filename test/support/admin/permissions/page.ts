@@ -4,7 +4,6 @@ import {
   ACTION_ENDPOINTS,
   AUTH_ENDPOINTS,
   type Endpoint,
-  NODE_ENDPOINTS,
   PAYMENT_ENDPOINTS,
   REALTIME_ENDPOINT,
   REPORT_ENDPOINTS,
@@ -34,7 +33,7 @@ export function withPermissions(
 function permissionTables(definitions: ReadonlyMap<string, CollectionDefinition>): string {
   const sections = [
     ['Authentication', endpointTable(AUTH_ENDPOINTS)],
-    ['The node', `${endpointTable(Object.values(NODE_ENDPOINTS))}\n\n${OPEN}`],
+    ['The node', `${endpointTable(ENDPOINTS.node)}\n\n${OPEN}`],
     ['Charging', `${endpointTable([REALTIME_ENDPOINT])}\n\n${CHARGING}`],
     ['Settings', endpointTable(SETTINGS_ENDPOINTS)],
     ['Clock', endpointTable(ENDPOINTS.clock)],
