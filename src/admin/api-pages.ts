@@ -2,21 +2,19 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { FIELD_CATEGORIES, type FieldSettings } from '../catalog/settings/stored-config.ts'
+import type { Config } from '../config/schema.ts'
 import { DEFINITIONS } from '../entities/definitions/collections.ts'
 import { fieldsOf } from '../entities/fields/configured.ts'
 import type { CurrentFields } from '../entities/fields/current.ts'
 import type { FieldDefinition } from '../entities/fields/field-definition.ts'
-import type { RouteAccess } from '../identity/access.ts'
 import type { Logger } from '../runtime/log.ts'
-import { compressed, type Representations, sendKept } from './encodings.ts'
+import { API_PAGE_ENDPOINTS, type DocumentOf, type MadeDocument } from './api-endpoints.ts'
+import { compressed } from './encodings.ts'
 import { INTERFACE_VERSION } from './heartbeat.ts'
 import { errorHandler } from './http/answer.ts'
+import { addEndpoints } from './http/endpoint.ts'
 import { openApiDocument } from './openapi/document.ts'
 import { apiPage } from './openapi/page.ts'
-
-/** The page loads no resources and runs no scripts; its style is inline. */
-const PAGE_POLICY =
-  "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; frame-ancestors 'none'"
 
 /**
  * Both take a tenth of a second to make, so they are kept until the configured fields change. If
@@ -30,25 +28,19 @@ export function addApiPages(
 ): void {
   server.register(async (routes) => {
     routes.setErrorHandler(errorHandler(log))
-    addPages(routes, pages)
+    addEndpoints(routes, API_PAGE_ENDPOINTS, createDocuments(pages), pages.openPaths)
   })
 }
 
 export interface ApiPages {
   readonly fields: CurrentFields
-  readonly access: RouteAccess
+  readonly openPaths: Config['admin']['openPaths']
   /** Port of the control plane, for the examples of unauthenticated clients. */
   readonly port: number
   /** Whether the caller is authenticated and may see the configured fields. */
   isAuthenticated(request: FastifyRequest, reply: FastifyReply): Promise<boolean>
   /** `openApiDocument`, unless in tests. */
   readonly make?: typeof openApiDocument
-}
-
-/** Both forms of one document. */
-interface Made {
-  readonly json: Representations
-  readonly page: Representations
 }
 
 /** Documents of authenticated callers that are kept, one per address by which they call. */
@@ -58,28 +50,17 @@ const NOTHING_STORED = Object.fromEntries(
   FIELD_CATEGORIES.map((category) => [category, {}]),
 ) as FieldSettings
 
-function addPages(server: FastifyInstance, pages: ApiPages): void {
-  const config = { access: pages.access, readsByGet: true } as const
-  const documentOf = createDocuments(pages)
-  const headers = { 'cache-control': 'private, no-cache' }
-  server.get('/openapi.json', { config }, async (request, reply) => {
-    const { json } = await documentOf(request, reply)
-    reply.headers(headers).type('application/json; charset=utf-8')
-    return sendKept(request, reply, json)
-  })
-  server.get('/docs', { config }, async (request, reply) => {
-    const { page } = await documentOf(request, reply)
-    reply.headers(headers).type('text/html; charset=utf-8')
-    return sendKept(request, reply.header('content-security-policy', PAGE_POLICY), page)
-  })
-}
-
-function createDocuments({ fields, isAuthenticated, port, make = openApiDocument }: ApiPages) {
+function createDocuments({
+  fields,
+  isAuthenticated,
+  port,
+  make = openApiDocument,
+}: ApiPages): DocumentOf {
   // In several turns of the event loop, so that other requests do not wait for all of them.
   const documentFor = async (
     baseUrl: string,
     byCollection: ReadonlyMap<string, Fields>,
-  ): Promise<Made> => {
+  ): Promise<MadeDocument> => {
     const options = { fields: byCollection, version: INTERFACE_VERSION, baseUrl }
     const document = make(DEFINITIONS, options)
     await nextTurn()
@@ -87,17 +68,17 @@ function createDocuments({ fields, isAuthenticated, port, make = openApiDocument
     await nextTurn()
     return { json, page: compressed(apiPage(document)) }
   }
-  let builtIn: Promise<Made> | undefined
+  let builtIn: Promise<MadeDocument> | undefined
   let stored: object | undefined
   /** By base URL, the one used last at the end. */
-  const kept = new Map<string, Promise<Made>>()
+  const kept = new Map<string, Promise<MadeDocument>>()
   const configured = async (baseUrl: string) => {
     const all = await Promise.all(
       [...DEFINITIONS.values()].map(async (each) => [each.name, await fields.of(each)] as const),
     )
     return documentFor(baseUrl, new Map(all))
   }
-  return async (request: FastifyRequest, reply: FastifyReply): Promise<Made> => {
+  return async (request, reply) => {
     if (!(await isAuthenticated(request, reply))) {
       builtIn ??= documentFor(`http://127.0.0.1:${port}`, BUILT_IN).catch((error: unknown) => {
         builtIn = undefined

@@ -1,13 +1,14 @@
 /** Health of this process: stores, their data and the catalogue. */
-import type { FastifyInstance } from 'fastify'
 import type { Catalog } from '../catalog/connection.ts'
-import type { RouteAccess } from '../identity/access.ts'
+import { choice, closed, listOf, text, type ValueOf } from '../catalog/entities/json-schema.ts'
 import { lostPartitions } from '../ledger/install.ts'
 import { CUSTOMER_CIRCUIT } from '../runtime/customer-metrics.ts'
 import { type MetricsSnapshot, SKIPPED, SKIPPED_ENTITY } from '../runtime/metrics.ts'
 import { readSnapshots } from '../store/metrics-exchange.ts'
 import type { RedisConnection } from '../store/redis.ts'
 import { within } from './deadline.ts'
+import { named } from './http/answer-schema.ts'
+import { ADMITTED, endpoint } from './http/endpoint.ts'
 
 export interface HealthChecks {
   redis: RedisConnection
@@ -26,56 +27,150 @@ export interface HealthChecks {
   hasUsers: () => boolean
 }
 
-export interface HealthOptions extends HealthChecks {
-  access: RouteAccess
-  /** For routes that name entities. */
-  catalogueAccess: RouteAccess
-}
+/** State of a part of the node. */
+const check = <const T extends string>(description: string, ...errors: readonly T[]) =>
+  choice(['ok', ...errors], `${description}: \`ok\`, or what is wrong.`)
 
-type Check = 'ok' | 'unavailable' | 'misconfigured' | 'cannot_write'
+const READINESS = named(
+  'readiness',
+  closed(
+    'Whether the node is ready, and the state of its parts.',
+    {
+      status: choice(['ready', 'unavailable'], 'Whether everything is ready.'),
+      redis: check('Redis', 'unavailable', 'misconfigured', 'cannot_write'),
+      mongo: check('MongoDB', 'unavailable', 'cannot_write'),
+      ledger: check('Data of the ledger in Redis', 'unavailable', 'lost'),
+      changes: check('Recovery of changes of processes that have died', 'unfinished'),
+      users: choice(['none'], 'Present if no user can log in.'),
+      catalogue: choice(['ok', 'incomplete', 'unknown'], 'Whether charging uses all entities.'),
+      customers: choice(
+        ['ok', 'unavailable'],
+        'In external customer mode: whether the customer system is called.',
+      ),
+    },
+    ['users', 'customers'],
+  ),
+)
 
 /** Everything that readiness reports. */
-export interface NodeHealth {
-  readonly status: 'ready' | 'unavailable'
-  readonly redis: Check
-  readonly mongo: Check
-  readonly ledger: Check | 'lost'
-  readonly changes: 'ok' | 'unfinished'
-  readonly users?: 'none'
-  readonly catalogue: CatalogueCheck
-  readonly customers?: 'ok' | 'unavailable'
-}
+export type NodeHealth = ValueOf<typeof READINESS>
+
+const SKIPPED_IN_CHARGING = named(
+  'skippedEntity',
+  closed('A stored entity that charging skips.', {
+    node: text('Node and port of the process that reports it.'),
+    role: text('Role of that process.'),
+    collection: text('Its collection.'),
+    name: text('Its name.'),
+    path: text('The field that is wrong.'),
+    reason: text('What is wrong with it.'),
+  }),
+)
+type SkippedEntity = ValueOf<typeof SKIPPED_IN_CHARGING>
+
+const CATALOGUE_HEALTH = named(
+  'catalogueHealth',
+  closed('Stored entities that charging skips.', {
+    status: choice(['ok', 'incomplete', 'unknown'], '`incomplete` if there are any.'),
+    skipped: listOf(SKIPPED_IN_CHARGING, 'The first of them.'),
+  }),
+)
+
+const LIVENESS = named(
+  'liveness',
+  closed('Whether the process runs.', { status: choice(['live'], 'Always `live`.') }),
+)
+
+const WELL = { redis: 'ok', mongo: 'ok', ledger: 'ok', changes: 'ok', catalogue: 'ok' } as const
+
+const live = endpoint({
+  method: 'GET',
+  path: '/health/live',
+  access: 'user',
+  openPath: 'health',
+  about: 'Liveness: whether the process runs',
+  config: { inReserve: true },
+  answer: {
+    description: 'The process runs.',
+    schema: LIVENESS,
+    example: { status: 'live' },
+    others: ADMITTED,
+  },
+  run: async () => ({ status: 'live' as const }),
+})
 
 /**
- * `/health/live`: 200 while the process answers. `/health/ready`: 200, or 503 with the failed
- * checks. A store is `unavailable`, or `cannot_write` if it refuses writes, for example because its
- * disk is full; Redis is `misconfigured` if it could lose units; the ledger is `lost` until its
- * data is rebuilt; changes are `unfinished` until those of dead processes have been recovered;
- * `users` is `none`, and only present, while the existence of a user is not confirmed. `catalogue`
- * does not affect the status: `incomplete` if a charging process skips stored entities that it
- * cannot use, `unknown` if no process reports. `/health/catalogue` lists them. Neither does
+ * 200, or 503 with the failed checks. A store is `unavailable`, or `cannot_write` if it refuses
+ * writes, for example because its disk is full; Redis is `misconfigured` if it could lose units;
+ * the ledger is `lost` until its data is rebuilt; changes are `unfinished` until those of dead
+ * processes have been recovered; `users` is `none`, and only present, while the existence of a user
+ * is not confirmed. `catalogue` does not affect the status: `incomplete` if a charging process
+ * skips stored entities that it cannot use, `unknown` if no process reports. Neither does
  * `customers`, which is present in external customer mode: `unavailable` while a worker does not
  * call the customer system because its calls fail.
  */
-export function addHealth(server: FastifyInstance, options: HealthOptions): void {
-  const { redis, access, catalogueAccess } = options
-  const config = { access, inReserve: true, readsByGet: true } as const
-  server.get('/health/live', { config }, async () => ({ status: 'live' }))
-  server.get('/health/ready', { config }, async (_, reply) => {
-    const health = await readHealth(options, readSnapshots(redis))
-    return reply.code(health.status === 'ready' ? 200 : 503).send(health)
-  })
-  server.get(
-    '/health/catalogue',
-    { config: { ...config, access: catalogueAccess } },
-    async (_, reply) => {
-      const snapshots = await readSnapshots(redis).catch(() => null)
-      const figures = snapshots === null ? null : reportedIn(snapshots)
-      if (figures === null) return reply.code(503).send({ status: 'unknown', skipped: [] })
-      return { status: stateOf(figures), skipped: figures.entities }
+const ready = endpoint({
+  method: 'GET',
+  path: '/health/ready',
+  access: 'user',
+  openPath: 'health',
+  about: 'Readiness: whether the node can serve requests',
+  config: { inReserve: true },
+  answer: {
+    description: 'The node is ready.',
+    schema: READINESS,
+    example: { status: 'ready', ...WELL },
+    unavailableExample: {
+      ...WELL,
+      status: 'unavailable',
+      redis: 'unavailable',
+      ledger: 'unavailable',
+      catalogue: 'unknown',
     },
-  )
-}
+    others: ADMITTED,
+  },
+  async run(checks: HealthChecks, _, reply) {
+    const health = await readHealth(checks, readSnapshots(checks.redis))
+    reply.code(health.status === 'ready' ? 200 : 503)
+    return health
+  },
+})
+
+const catalogue = endpoint({
+  method: 'GET',
+  path: '/health/catalogue',
+  access: ['read'],
+  about: 'List the stored entities that charging skips',
+  config: { inReserve: true },
+  answer: {
+    description: 'Stored entities that charging skips.',
+    schema: CATALOGUE_HEALTH,
+    example: {
+      status: 'incomplete',
+      skipped: [
+        {
+          node: 'n1:3000',
+          role: 'realtime',
+          collection: 'rates',
+          name: 'CALL',
+          path: 'rates.call.BASE',
+          reason: 'must have a price',
+        },
+      ],
+    },
+    unavailableExample: { status: 'unknown', skipped: [] },
+    others: ADMITTED,
+  },
+  async run({ redis }: HealthChecks, _, reply) {
+    const snapshots = await readSnapshots(redis).catch(() => null)
+    const figures = snapshots === null ? null : reportedIn(snapshots)
+    if (figures !== null) return { status: stateOf(figures), skipped: figures.entities }
+    reply.code(503)
+    return { status: 'unknown' as const, skipped: [] }
+  },
+})
+
+export const HEALTH_ENDPOINTS = [ready, live, catalogue]
 
 /**
  * The checks of `/health/ready`. `snapshots`: the metrics that the processes publish. A store that
@@ -109,8 +204,6 @@ export async function readHealth(
   }
 }
 
-type CatalogueCheck = 'ok' | 'incomplete' | 'unknown'
-
 /** The reports of charging nodes. */
 interface Reported {
   /** Number of skipped entities per charging node. */
@@ -118,20 +211,20 @@ interface Reported {
   /** Circuits of the customer system; 0 if it is called. */
   circuits: readonly number[]
   /** The first skipped entities of each reporting node. */
-  entities: readonly Readonly<Record<string, string | number>>[]
+  entities: readonly SkippedEntity[]
 }
 
 /** As published by charging nodes within the last seconds. */
 function reportedIn(snapshots: readonly MetricsSnapshot[]): Reported {
   const counts: number[] = []
   const circuits: number[] = []
-  const entities: Record<string, string | number>[] = []
+  const entities: SkippedEntity[] = []
   for (const { node, role, metrics } of snapshots) {
     for (const { name, values } of metrics) {
       if (name === SKIPPED) counts.push(...values.map(({ value }) => value))
       if (name === CUSTOMER_CIRCUIT) circuits.push(...values.map(({ value }) => value))
       if (name !== SKIPPED_ENTITY) continue
-      for (const { labels } of values) entities.push({ node, role, ...labels })
+      for (const { labels } of values) entities.push({ node, role, ...labels } as SkippedEntity)
     }
   }
   return { counts, circuits, entities }
@@ -143,24 +236,28 @@ function customersOf({ circuits }: Reported): 'ok' | 'unavailable' | null {
   return circuits.some((circuit) => circuit > 0) ? 'unavailable' : 'ok'
 }
 
-function stateOf({ counts }: Pick<Reported, 'counts'>): CatalogueCheck {
+function stateOf({ counts }: Pick<Reported, 'counts'>): NodeHealth['catalogue'] {
   if (counts.length === 0) return 'unknown'
   return counts.some((count) => count > 0) ? 'incomplete' : 'ok'
 }
 
-async function checkRedis({ redis, isRedisFit, canRedisWrite }: HealthChecks): Promise<Check> {
+async function checkRedis({
+  redis,
+  isRedisFit,
+  canRedisWrite,
+}: HealthChecks): Promise<NodeHealth['redis']> {
   // Redis answers PING with an error in this state.
   if (redis.isReady() && !canRedisWrite()) return 'cannot_write'
   const answer = await checkOf(redis.onEachMaster((master) => master.ping()))
   return answer === 'ok' && !isRedisFit() ? 'misconfigured' : answer
 }
 
-async function checkMongo({ catalog, canMongoWrite }: HealthChecks): Promise<Check> {
+async function checkMongo({ catalog, canMongoWrite }: HealthChecks): Promise<NodeHealth['mongo']> {
   const answer = await checkOf(catalog.ping())
   return answer === 'ok' && !canMongoWrite() ? 'cannot_write' : answer
 }
 
-function checkLedger(redis: RedisConnection, partitions: number): Promise<Check | 'lost'> {
+function checkLedger(redis: RedisConnection, partitions: number): Promise<NodeHealth['ledger']> {
   return lostPartitions(redis, partitions).then(
     (lost) => (lost.length === 0 ? 'ok' : 'lost'),
     () => 'unavailable',
@@ -168,7 +265,7 @@ function checkLedger(redis: RedisConnection, partitions: number): Promise<Check 
 }
 
 /** The cause is only logged: error texts may name hosts and users. */
-function checkOf(answer: Promise<unknown>): Promise<Check> {
+function checkOf(answer: Promise<unknown>): Promise<'ok' | 'unavailable'> {
   return answer.then(
     () => 'ok',
     () => 'unavailable',

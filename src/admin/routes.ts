@@ -8,7 +8,6 @@ import type { SettingsCache } from '../catalog/settings/current-settings.ts'
 import type { Config } from '../config/schema.ts'
 import type { EntityApi } from '../entities/api.ts'
 import type { CheckFileType } from '../file-types/check-report.ts'
-import type { RouteAccess } from '../identity/access.ts'
 import type { CycleParts } from '../jobs/cycle/cycle.ts'
 import type { CardGuesses } from '../prepaid/cards/guesses.ts'
 import type { ReportParts } from '../reports/parts.ts'
@@ -24,14 +23,14 @@ import type { ClockMover } from './clock/move.ts'
 import { addClockRoutes } from './clock/routes.ts'
 import { addConsole } from './console/files.ts'
 import { announceCustomerChange } from './customer-changes.ts'
-import { addHealth, type HealthOptions } from './health.ts'
-import { addHeartbeat } from './heartbeat.ts'
+import { HEALTH_ENDPOINTS, type HealthChecks } from './health.ts'
+import { HEARTBEAT_ENDPOINT } from './heartbeat.ts'
+import { addEndpoints } from './http/endpoint.ts'
 import { addEntityApi } from './http/entity-routes.ts'
 import { addLiveRoutes } from './live/routes.ts'
-import { addMetrics } from './metrics.ts'
+import { METRICS_ENDPOINT } from './metrics.ts'
 import { addPaymentRoutes } from './payments/routes.ts'
 import type { Payments } from './payments.ts'
-import { NODE_ENDPOINTS } from './permissions/endpoints.ts'
 import { addReportRoutes } from './reports/routes.ts'
 import { createCategories } from './settings/categories.ts'
 import { addSettingsRoutes } from './settings/routes.ts'
@@ -56,33 +55,22 @@ export interface RouteParts {
   readonly checkFileType: CheckFileType | undefined
   readonly cardGuesses: CardGuesses
   readonly health: Pick<
-    HealthOptions,
+    HealthChecks,
     'isRedisFit' | 'canRedisWrite' | 'canMongoWrite' | 'areChangesFinished' | 'hasUsers'
   >
 }
 
 export function addRoutes(server: FastifyInstance, parts: RouteParts): void {
   const { config, catalog, redis, clock, metrics, log, audit, auth, entityApi } = parts
-  const accessTo = (name: Config['admin']['openPaths'][number]): RouteAccess =>
-    config.admin.openPaths.includes(name) ? 'public' : NODE_ENDPOINTS[name].access
-  addHeartbeat(server, { redis, catalog, access: accessTo('heartbeat') })
-  const { partitions } = config.ledger
-  const health = { ...parts.health, redis, catalog, partitions }
-  const catalogueAccess = NODE_ENDPOINTS.catalogue.access
-  addHealth(server, { ...health, access: accessTo('health'), catalogueAccess })
-  addMetrics(server, { redis, metrics, log, access: accessTo('metrics') })
+  const { openPaths } = config.admin
+  const health = { ...parts.health, redis, catalog, partitions: config.ledger.partitions }
+  addEndpoints(server, [HEARTBEAT_ENDPOINT], { redis, catalog }, openPaths)
+  addEndpoints(server, HEALTH_ENDPOINTS, health, openPaths)
+  addEndpoints(server, [METRICS_ENDPOINT], { redis, metrics, log }, openPaths)
   addLiveRoutes(server, { config, clock, log, metrics, health, guard: auth.guard })
   const { fields } = entityApi
-  addApiPages(
-    server,
-    {
-      fields,
-      access: accessTo('docs'),
-      port: config.admin.port,
-      isAuthenticated: auth.isAuthenticated,
-    },
-    log,
-  )
+  const { isAuthenticated } = auth
+  addApiPages(server, { fields, openPaths, port: config.admin.port, isAuthenticated }, log)
   addConsole(server)
   auth.addRoutes(server)
   const categories = createCategories(config)

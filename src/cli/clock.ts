@@ -1,5 +1,6 @@
 /** `tollgate clock`: shows the clock of the installation, or moves a test clock in the stores. */
-import { type ClockMover, createClockMover, type MovedClock } from '../admin/clock/move.ts'
+import type { MovedClock } from '../admin/clock/answers.ts'
+import { type ClockMover, createClockMover } from '../admin/clock/move.ts'
 import { createEntityApi } from '../admin/entity-api.ts'
 import { jobHandlers } from '../admin/job-handlers.ts'
 import { createCharges } from '../admin/payments.ts'

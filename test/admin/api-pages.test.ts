@@ -22,7 +22,7 @@ function pages() {
           of: async ({ name }) => DEFAULT_FIELDS[name] ?? [],
           stored: async () => stored.fields,
         },
-        access: 'public',
+        openPaths: ['docs'],
         port: 8182,
         isAuthenticated: async ({ headers }) => headers.cookie !== undefined,
         make: (_, { baseUrl }) => {

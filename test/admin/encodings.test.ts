@@ -6,8 +6,9 @@ import { brotliDecompressSync, gunzipSync } from 'node:zlib'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { chooseEncoding, sendJson } from '../../src/admin/encodings.ts'
 import { HISTORY_SECONDS, SampleRing } from '../../src/admin/live/history.ts'
-import { type Figure, type LiveSample, numbersOf } from '../../src/admin/live/sample.ts'
-import { LIVE_ANSWERS } from '../../src/admin/openapi/live-docs.ts'
+import { LIVE_ENDPOINTS } from '../../src/admin/live/routes.ts'
+import { numbersOf } from '../../src/admin/live/sample.ts'
+import type { Figure, LiveSample } from '../../src/admin/live/sample-schema.ts'
 import { createServer } from '../../src/admin/server.ts'
 import { loadConfig } from '../../src/config/load.ts'
 import { useOpened } from '../support/opened.ts'
@@ -15,7 +16,7 @@ import { silent } from '../support/recorder/accounts.ts'
 
 /** 15 minutes of a node with three file types, whose rates vary; the same in each run. */
 function fullHistory(): string {
-  const { example } = LIVE_ANSWERS['GET /api/live'] ?? {}
+  const example = LIVE_ENDPOINTS[0]?.answer.example
   const { details } = example as { details: LiveSample }
   const types = ['csv', 'json', 'xml'].map((name) => ({
     name,

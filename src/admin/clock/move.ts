@@ -7,46 +7,13 @@ import { advanceClock } from '../../catalog/installation-clock.ts'
 import type { Config } from '../../config/schema.ts'
 import { EntityRuleError, RequestError } from '../../requests/errors.ts'
 import { offsetMs, raiseOffset, realTimeOf } from '../../runtime/clock.ts'
-import {
-  DAY_MS,
-  type DoneWork,
-  type DueParts,
-  type DueWork,
-  dueWork,
-  settledJobs,
-} from './due-work.ts'
+import type { ClockView, MovedClock, RanWork } from './answers.ts'
+import { DAY_MS, type DueParts, type DueWork, dueWork, settledJobs } from './due-work.ts'
 
 export interface ClockParts extends DueParts {
   readonly audit: Audit
   readonly config: DueParts['config'] & Pick<Config, 'clock' | 'catalog'>
   readonly charges: { readonly gateways: Pick<Gateways, 'live'> }
-}
-
-export interface ClockView {
-  readonly now: Date
-  /** Name in the IANA time zone database, by `rating.timeZone`. */
-  readonly time_zone: string
-  /** Milliseconds ahead of the real time; negative if it is behind. */
-  readonly ahead_ms: number
-  /** Whether it may be moved. */
-  readonly test: boolean
-  /** `clock.start`; null if it is not set. */
-  readonly start: string | null
-}
-
-export interface RanWork extends DoneWork {
-  readonly job: string
-  /** Time of the installation. */
-  readonly at: Date
-}
-
-export interface MovedClock {
-  readonly from: Date
-  readonly now: Date
-  /** The runs that had an effect or failed, in their order. */
-  readonly ran: readonly RanWork[]
-  /** Number of runs by job. */
-  readonly runs: Readonly<Record<string, number>>
 }
 
 export interface ClockMover {

@@ -1,14 +1,16 @@
 /** `/api/clock`: shows the clock of the installation, and moves it forward. */
 import type { FastifyInstance } from 'fastify'
+import { text } from '../../catalog/entities/json-schema.ts'
 import { parseInstant } from '../../domain/time.ts'
-import { actorOf } from '../../identity/caller.ts'
-import { EntityRuleError, RequestError } from '../../requests/errors.ts'
+import { ADMIN, actorOf } from '../../identity/caller.ts'
+import { EntityRuleError } from '../../requests/errors.ts'
 import type { RawParameters } from '../../requests/raw-parameters.ts'
 import type { Logger } from '../../runtime/log.ts'
 import { errorHandler } from '../http/answer.ts'
 import { readParameters, registerBodies } from '../http/body.ts'
-import { CLOCK_ENDPOINTS } from '../permissions/endpoints.ts'
+import { ADMITTED, addEndpoints, endpoint, refuseOtherMethods } from '../http/endpoint.ts'
 import type { Admit } from '../settings/routes.ts'
+import { CLOCK_ANSWER, MOVED_ANSWER } from './answers.ts'
 import type { ClockMover } from './move.ts'
 
 export interface ClockRoutes {
@@ -19,40 +21,93 @@ export interface ClockRoutes {
   readonly timeZone: string
 }
 
-const URL = '/api/clock'
+const path = '/api/clock'
 
-export function addClockRoutes(
-  server: FastifyInstance,
-  { mover, admit, log, timeZone }: ClockRoutes,
-): void {
-  const { show, move } = CLOCK_ENDPOINTS
+const show = endpoint({
+  method: 'GET',
+  path,
+  access: ['read'],
+  isAsked: true,
+  about: 'Show the time of the installation',
+  answer: {
+    description: 'The clock.',
+    schema: CLOCK_ANSWER,
+    example: {
+      status: 1,
+      desc: 'success',
+      details: {
+        now: '2026-01-31T12:00:00.000Z',
+        time_zone: 'UTC',
+        ahead_ms: -25_833_600_000,
+        test: true,
+        start: '2026-01-01T00:00:00Z',
+      },
+    },
+    others: ADMITTED,
+  },
+  async run({ mover, admit }: ClockRoutes, request, reply) {
+    const { ordered } = await readParameters(request, reply)
+    await admit(request, ordered, ['read'])
+    reply.header('cache-control', 'no-store')
+    return { status: 1, desc: 'success', details: mover.show() }
+  },
+})
+
+const move = endpoint({
+  method: 'POST',
+  path,
+  access: [ADMIN],
+  isAsked: true,
+  about: 'Move a test clock forward and run what is due',
+  request: {
+    parameters: { to: text('Time in ISO 8601, not before the present one.') },
+    required: ['to'],
+    example: { to: '2026-03-01T00:00:00Z' },
+  },
+  answer: {
+    description: 'The clock was moved.',
+    schema: MOVED_ANSWER,
+    example: {
+      status: 1,
+      desc: 'success',
+      input: { to: '2026-03-01T00:00:00Z' },
+      details: {
+        from: '2026-01-31T12:00:00.000Z',
+        now: '2026-03-01T00:00:01.020Z',
+        ran: [
+          { job: 'sessions', subject: '', at: '2026-01-31T13:00:00.004Z', counts: { expired: 3 } },
+        ],
+        runs: { sessions: 1, retention: 29 },
+      },
+    },
+    refused: ['ruleError', 'permissionError', 'loginError', 'targetError'],
+    others: {
+      ...ADMITTED,
+      '403': 'noTestClock',
+      '409': 'clockMoving',
+      '413': 'tooLarge',
+      '415': 'badType',
+      '503': 'unavailable',
+    },
+  },
+  async run({ mover, admit, timeZone }: ClockRoutes, request, reply) {
+    const { values, ordered } = await readParameters(request, reply)
+    const caller = await admit(request, ordered, [ADMIN])
+    reply.header('cache-control', 'no-store')
+    const to = toIn(values, timeZone)
+    const details = await mover.move(to.atMs, actorOf(caller))
+    return { status: 1, desc: 'success', input: { to: to.text }, details }
+  },
+})
+
+export const CLOCK_ENDPOINTS = [show, move]
+
+export function addClockRoutes(server: FastifyInstance, deps: ClockRoutes): void {
   server.register(async (routes) => {
     registerBodies(routes)
-    routes.setErrorHandler(errorHandler(log))
-    const config = { access: 'asked' } as const
-    routes.get(URL, { config: { ...config, readsByGet: true } }, async (request, reply) => {
-      const { ordered } = await readParameters(request, reply)
-      await admit(request, ordered, show.access)
-      reply.header('cache-control', 'no-store')
-      return { status: 1, desc: 'success', details: mover.show() }
-    })
-    routes.post(URL, { config }, async (request, reply) => {
-      const { values, ordered } = await readParameters(request, reply)
-      const caller = await admit(request, ordered, move.access)
-      reply.header('cache-control', 'no-store')
-      const to = toIn(values, timeZone)
-      const details = await mover.move(to.atMs, actorOf(caller))
-      return { status: 1, desc: 'success', input: { to: to.text }, details }
-    })
-    routes.route({
-      method: ['PUT', 'PATCH', 'DELETE'],
-      url: URL,
-      config,
-      async handler({ method }, reply) {
-        reply.header('allow', 'GET, POST')
-        throw new RequestError(405, `${method} is not allowed: use GET to read and POST to move`)
-      },
-    })
+    routes.setErrorHandler(errorHandler(deps.log))
+    addEndpoints(routes, CLOCK_ENDPOINTS, deps)
+    refuseOtherMethods(routes, path, 'to move')
   })
 }
 

@@ -1,4 +1,7 @@
 /** The numbers of the last samples, in a ring of fixed size. */
+import { closed, integer, listOf, mapOf, type ValueOf } from '../../catalog/entities/json-schema.ts'
+import { orNull } from '../http/answer-schema.ts'
+import { figure } from './sample-schema.ts'
 
 /** 15 minutes. */
 export const HISTORY_SECONDS = 900
@@ -7,14 +10,21 @@ export const SERIES_MAX = 96
 
 const SECOND_MS = 1_000
 
-export interface LiveHistory {
-  /** Time of the first and the last value of each series, ms since 1970; null without samples. */
-  readonly from: number | null
-  readonly to: number | null
-  readonly step_ms: number
-  /** By path in the sample; null where there was no sample, or no value in it. */
-  readonly series: Readonly<Record<string, readonly (number | null)[]>>
-}
+export const LIVE_HISTORY = closed('Series with one value per second.', {
+  from: orNull(integer('Time of the first values; null without any.')),
+  to: orNull(integer('Time of the last values.')),
+  step_ms: integer('Milliseconds between two values.'),
+  series: mapOf(
+    listOf(
+      figure('A value, with at least four significant digits; null where there was none.'),
+      'Values from `from` to `to`.',
+    ),
+    'By path in the sample, such as `requests.granted`; for a file type ' +
+      '`file_types.NAME.granted`, for checks `health.ready`, `health.redis` and ' +
+      '`health.mongo` (1 or 0), `alarms` for their number.',
+  ),
+})
+export type LiveHistory = ValueOf<typeof LIVE_HISTORY>
 
 export class SampleRing {
   /** NaN: no value. */

@@ -1,24 +1,36 @@
 /** Network elements of a sample: the ones with most refusals, by reason. */
+import {
+  choice,
+  closed,
+  listOf,
+  number,
+  text,
+  type ValueOf,
+} from '../../catalog/entities/json-schema.ts'
+import { named } from '../http/answer-schema.ts'
 
-/** Requests per second. */
-export interface PeerFigures {
-  /** Name of the network element; empty for callers that are not listed. */
-  readonly peer: string
-  readonly granted: number
-  readonly denied: number
-  readonly failed: number
-  /** Before they were decoded. */
-  readonly refused: number
-  /** Denied, failed and refused ones by reason, the most frequent first. */
-  readonly reasons: readonly PeerReason[]
-}
+const PEER_REASON = named(
+  'livePeerReason',
+  closed('Requests that were not granted, per second.', {
+    outcome: choice(['denied', 'failed', 'refused'], 'The outcome.'),
+    reason: text('The return code, or why the request was refused before it was decoded.'),
+    rate: number('Their number.'),
+  }),
+)
+type PeerReason = ValueOf<typeof PEER_REASON>
 
-export interface PeerReason {
-  readonly outcome: Exclude<PeerOutcome, 'granted'>
-  /** Return code, or why the request was refused before it was decoded. */
-  readonly reason: string
-  readonly rate: number
-}
+export const PEER_REQUESTS = named(
+  'livePeerRequests',
+  closed('Requests of a network element, per second.', {
+    peer: text('Its name; empty for callers that are not listed.'),
+    granted: number('Granted.'),
+    denied: number('Denied.'),
+    failed: number('Failed.'),
+    refused: number('Refused before they were decoded.'),
+    reasons: listOf(PEER_REASON, 'Why not granted: at most 8, the most frequent first.'),
+  }),
+)
+type PeerFigures = ValueOf<typeof PEER_REQUESTS>
 
 type PeerOutcome = 'granted' | 'denied' | 'failed' | 'refused'
 

@@ -1,5 +1,6 @@
 /** `/api/live`: one sample, or a stream of them; `/api/live/history`: the last 15 minutes. */
 import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { integer, text } from '../../catalog/entities/json-schema.ts'
 import type { Config } from '../../config/schema.ts'
 import { EntityRuleError, NotAllowedError } from '../../requests/errors.ts'
 import { type Clock, realTimeOf } from '../../runtime/clock.ts'
@@ -11,10 +12,13 @@ import { within } from '../deadline.ts'
 import { sendJson } from '../encodings.ts'
 import { type HealthChecks, readHealth } from '../health.ts'
 import { errorHandler } from '../http/answer.ts'
+import { named, success } from '../http/answer-schema.ts'
 import { queryParameters } from '../http/body.ts'
-import { NODE_ENDPOINTS } from '../permissions/endpoints.ts'
-import { createSampler } from './sampler.ts'
-import { createStreams } from './stream.ts'
+import { addEndpoints, endpoint } from '../http/endpoint.ts'
+import { HISTORY_SECONDS, LIVE_HISTORY } from './history.ts'
+import { LIVE_SAMPLE } from './sample-schema.ts'
+import { createSampler, type LiveSampler } from './sampler.ts'
+import { createStreams, type LiveStreams } from './stream.ts'
 
 export interface LiveRoutes {
   readonly config: Config
@@ -30,9 +34,142 @@ const READ_MS_MAX = 800
 /** Time in ms since 1970. */
 const TIME = /^\d{1,15}$/
 
+/** What the endpoints use. */
+interface LiveParts {
+  readonly sampler: LiveSampler
+  readonly streams: LiveStreams
+  readonly guard: LiveRoutes['guard']
+}
+
+const SAMPLE = {
+  time: 1_795_705_200_000,
+  health: {
+    status: 'ready',
+    redis: 'ok',
+    mongo: 'ok',
+    ledger: 'ok',
+    changes: 'ok',
+    catalogue: 'ok',
+  },
+  processes: { realtime: 1, recorder: 1 },
+  requests: { granted: 812, denied: 12, failed: 0, refused: 0 },
+  file_types: [{ name: 'json', granted: 812, denied: 12, failed: 0 }],
+  peers: [
+    {
+      peer: 'ggsn',
+      granted: 812,
+      denied: 12,
+      failed: 0,
+      refused: 0,
+      reasons: [{ outcome: 'denied', reason: '-13', rate: 12 }],
+    },
+  ],
+  latency: { p50_ms: 2, p99_ms: 10, beyond: 0 },
+  sessions: { open: 4071 },
+  reservations: 790,
+  load: { in_flight: 3, limit: 640, waiting: 0, refused: 0, dropped: 0 },
+  workers: { commits: 98, conflicts: 0, waits: 0, loads: 2, batch: 8.4 },
+  loops: { busy: 0.31 },
+  recorder: { backlog: 41, age_s: 0.2, drain_s: 0, recorded: 96, memory: 0 },
+  diameter: {
+    sessions: 0,
+    connections: 0,
+    messages_in: 0,
+    messages_out: 0,
+    pending: 0,
+    peers: [],
+  },
+  events: { pending: 0, oldest_s: 0 },
+  alarms: [],
+} as const
+
+const ROLES = ['read'] as const
+const REFUSED = ['ruleError', 'permissionError', 'loginError'] as const
+const OTHERS = {
+  '400': 'unreadable',
+  '401': 'badToken',
+  '403': 'forbidden',
+  '503': 'unavailable',
+} as const
+
+const sample = endpoint({
+  method: 'GET',
+  path: '/api/live',
+  access: ROLES,
+  about: 'Live figures of the last second, or a stream of them (`Accept: text/event-stream`)',
+  config: { isPassive: true },
+  answer: {
+    description:
+      'The newest sample; with `Accept: text/event-stream` a stream with an event `sample` each ' +
+      'second, and an event `end` with the reason if the node ends it.',
+    schema: named('liveAnswer', success('The newest sample.', named('liveSample', LIVE_SAMPLE))),
+    example: { status: 1, desc: 'success', details: SAMPLE },
+    stream: {
+      schema: text('Events: `id` is the time of the sample, `data` the sample as JSON.'),
+      example: `id: ${SAMPLE.time}\nevent: sample\ndata: ${JSON.stringify(SAMPLE)}\n\n`,
+    },
+    refused: REFUSED,
+    others: { ...OTHERS, '429': 'tooManyStreams' },
+  },
+  async run({ sampler, streams, guard }: LiveParts, request, reply) {
+    refuseParameters(request, [])
+    if (!wantsStream(request)) {
+      const { json } = await sampler.current()
+      return reply.type('application/json; charset=utf-8').send(successOf(json))
+    }
+    const caller = guard.follow(request, ROLES)
+    if (caller === null) {
+      const how = 'read single samples, or use an access token'
+      throw new NotAllowedError(`No permission: a signed request cannot open a stream: ${how}`)
+    }
+    streams.open(caller, reply.raw)
+    return reply.hijack()
+  },
+})
+
+const history = endpoint({
+  method: 'GET',
+  path: '/api/live/history',
+  access: ROLES,
+  about: 'Live figures of the last 15 minutes',
+  config: { isPassive: true },
+  request: {
+    parameters: { from: integer('Only values from this time on, in milliseconds since 1970.') },
+    example: { from: SAMPLE.time },
+  },
+  answer: {
+    description: 'The numbers of the last samples.',
+    schema: named(
+      'liveHistory',
+      success(`The numbers of the last ${HISTORY_SECONDS} seconds.`, LIVE_HISTORY),
+    ),
+    example: {
+      status: 1,
+      desc: 'success',
+      details: {
+        from: SAMPLE.time,
+        to: SAMPLE.time + 2000,
+        step_ms: 1000,
+        series: { 'requests.granted': [812, null, 809] },
+      },
+    },
+    refused: REFUSED,
+    others: OTHERS,
+  },
+  async run({ sampler }: LiveParts, request, reply) {
+    refuseParameters(request, ['from'])
+    const from = queryParameters(request.url).get('from') ?? '0'
+    if (typeof from !== 'string' || !TIME.test(from)) {
+      throw new EntityRuleError('from must be a time in milliseconds since 1970')
+    }
+    return sendJson(request, reply, successOf(JSON.stringify(sampler.history(Number(from)))))
+  },
+})
+
+export const LIVE_ENDPOINTS = [sample, history]
+
 export function addLiveRoutes(server: FastifyInstance, parts: LiveRoutes): void {
   const { config, log, guard } = parts
-  const { sample, history } = NODE_ENDPOINTS
   const sampler = createSampler({
     read: () => readLive(parts),
     clock: realTimeOf(parts.clock),
@@ -51,37 +188,7 @@ export function addLiveRoutes(server: FastifyInstance, parts: LiveRoutes): void 
   })
   server.register(async (routes) => {
     routes.setErrorHandler(errorHandler(log))
-    const passive = { isPassive: true, readsByGet: true } as const
-    routes.get(
-      sample.path,
-      { config: { access: sample.access, ...passive } },
-      async (request, reply) => {
-        refuseParameters(request, [])
-        if (!wantsStream(request)) {
-          const { json } = await sampler.current()
-          return reply.type('application/json; charset=utf-8').send(successOf(json))
-        }
-        const caller = guard.follow(request, sample.access)
-        if (caller === null) {
-          const how = 'read single samples, or use an access token'
-          throw new NotAllowedError(`No permission: a signed request cannot open a stream: ${how}`)
-        }
-        streams.open(caller, reply.raw)
-        return reply.hijack()
-      },
-    )
-    routes.get(
-      history.path,
-      { config: { access: history.access, ...passive } },
-      async (request, reply) => {
-        refuseParameters(request, ['from'])
-        const from = queryParameters(request.url).get('from') ?? '0'
-        if (typeof from !== 'string' || !TIME.test(from)) {
-          throw new EntityRuleError('from must be a time in milliseconds since 1970')
-        }
-        return sendJson(request, reply, successOf(JSON.stringify(sampler.history(Number(from)))))
-      },
-    )
+    addEndpoints(routes, LIVE_ENDPOINTS, { sampler, streams, guard })
   })
 }
 

@@ -1,8 +1,8 @@
 /** A live sample: what the installation does in a second. Figures that are not known are null. */
 import type { MetricsSnapshot } from '../../runtime/metrics.ts'
 import type { NodeHealth } from '../health.ts'
-import type { Alarm, AlarmFigures } from './alarms.ts'
-import { type PeerFigures, peerFigures } from './peers.ts'
+import type { AlarmFigures } from './alarms.ts'
+import { peerFigures } from './peers.ts'
 import {
   BUCKET,
   FILE_TYPE,
@@ -12,59 +12,7 @@ import {
   type ProcessFigures,
 } from './process-figures.ts'
 import type { ProcessRates, Rates } from './rates.ts'
-
-export type Figure = number | null
-
-export interface LiveSample {
-  /** Begin of the second, ms since 1970. */
-  readonly time: number
-  readonly health: NodeHealth
-  /** Processes that report, by role; null while Redis is away. */
-  readonly processes: { readonly realtime: number; readonly recorder: number } | null
-  /** Answered charge requests per second by outcome; `refused`: before they were decoded. */
-  readonly requests: Readonly<Record<'granted' | 'denied' | 'failed' | 'refused', Figure>>
-  /** Answered requests per second by file type, in the order of the names. */
-  readonly file_types: readonly FileTypeFigures[]
-  /** Peers with most refusals come first. */
-  readonly peers: readonly PeerFigures[]
-  readonly latency: Latency
-  readonly sessions: { readonly open: Figure }
-  /** Grants reserved per second. */
-  readonly reservations: Figure
-  readonly load: Readonly<Record<'in_flight' | 'limit' | 'waiting' | 'refused' | 'dropped', Figure>>
-  readonly workers: Readonly<Record<'commits' | 'conflicts' | 'waits' | 'loads' | 'batch', Figure>>
-  readonly loops: { readonly busy: Figure }
-  readonly recorder: Readonly<
-    Record<'backlog' | 'age_s' | 'drain_s' | 'recorded' | 'memory', Figure>
-  >
-  readonly diameter: Readonly<
-    Record<'sessions' | 'connections' | 'messages_in' | 'messages_out' | 'pending', Figure>
-  > & { readonly peers: readonly PeerConnections[] }
-  readonly events: Readonly<Record<'pending' | 'oldest_s', Figure>>
-  readonly alarms: readonly Alarm[]
-}
-
-export interface FileTypeFigures {
-  readonly name: string
-  readonly granted: number
-  readonly denied: number
-  readonly failed: number
-}
-
-/** Upper bounds of the buckets of the histogram, in ms; null without requests. */
-export interface Latency {
-  readonly p50_ms: Figure
-  readonly p99_ms: Figure
-  /** Requests per second beyond the last bucket, which is then the percentile that is shown. */
-  readonly beyond: Figure
-}
-
-export interface PeerConnections {
-  /** Name of the peer; empty if it is not configured. */
-  readonly peer: string
-  readonly state: string
-  readonly connections: number
-}
+import type { Figure, FileTypeFigures, LiveSample, PeerConnections } from './sample-schema.ts'
 
 /** The sources of a sample. */
 export interface LiveReading {
@@ -266,7 +214,7 @@ function fileTypes(realtime: Group): FileTypeFigures[] {
 }
 
 /** `rates`: requests per second up to each bound, in seconds; `+Inf` for all. */
-export function latencyOf(rates: ReadonlyMap<string, number>): Latency {
+export function latencyOf(rates: ReadonlyMap<string, number>): LiveSample['latency'] {
   const all = rates.get('+Inf')
   if (all === undefined) return { p50_ms: null, p99_ms: null, beyond: null }
   const bounds = [...rates]

@@ -4,7 +4,8 @@ import type { Logger } from '../../runtime/log.ts'
 import { type AlarmLimits, Alarms } from './alarms.ts'
 import { type LiveHistory, SampleRing } from './history.ts'
 import { ProcessRates } from './rates.ts'
-import { type LiveReading, type LiveSample, numbersOf, sampleFigures } from './sample.ts'
+import { type LiveReading, numbersOf, sampleFigures } from './sample.ts'
+import type { LiveSample } from './sample-schema.ts'
 
 /** A sample, and its JSON text, which is written once for all viewers. */
 export interface MadeSample {

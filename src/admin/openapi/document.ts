@@ -17,7 +17,6 @@ import { COMMON_SCHEMAS } from './components.ts'
 import { COMPOUNDS } from './compounds.ts'
 import { ERROR_RESPONSES, ERROR_SCHEMAS, EXAMPLE_COMPONENTS } from './errors.ts'
 import { IMPORT_COMPOUNDS } from './import-fields.ts'
-import { LIVE_SCHEMAS } from './live-docs.ts'
 import { nodePaths } from './node-paths.ts'
 import { NODE_SCHEMAS } from './node-schemas.ts'
 import { operationsOf, type PathItem } from './operations.ts'
@@ -111,7 +110,6 @@ const COMPONENTS: Readonly<Record<string, Schema>> = {
   ...ERROR_SCHEMAS,
   ...NODE_SCHEMAS,
   ...SETTINGS_SCHEMAS,
-  ...LIVE_SCHEMAS,
   ...QUOTE_SCHEMAS,
 }
 
@@ -119,11 +117,11 @@ export function openApiDocument(
   definitions: ReadonlyMap<string, CollectionDefinition>,
   { fields: byCollection, version, baseUrl }: DocumentOptions,
 ): OpenApiDocument {
+  const own: Record<string, Schema> = {}
   const paths: Record<string, PathItem> = {
-    ...nodePaths(baseUrl),
+    ...nodePaths(baseUrl, own),
     ...actionPaths(ACTIONS, baseUrl),
   }
-  const own: Record<string, Schema> = {}
   for (const definition of definitions.values()) {
     const { name: collection } = definition
     const fields = byCollection.get(collection) ?? []

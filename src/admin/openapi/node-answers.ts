@@ -1,29 +1,12 @@
 /** Responses of the endpoints outside the entity API, with their examples. */
-import { ref, type Schema, text } from '../../catalog/entities/json-schema.ts'
-import { content } from './errors.ts'
+import { ref } from '../../catalog/entities/json-schema.ts'
+import type { EndpointAnswer } from '../http/endpoint.ts'
 
 const USER = { user: 'ops@example.org', permissions: ['read', 'write'], last_login: null } as const
 const INPUT = { username: 'ops@example.org', protocol: 'Internal' } as const
 
-export interface NodeAnswer {
-  readonly description: string
-  readonly schema: Schema
-  readonly example: unknown
-  /** Defaults to `application/json`. */
-  readonly type?: string
-  /** The same as a stream, for `Accept: text/event-stream`. */
-  readonly stream?: { readonly schema: Schema; readonly example: unknown }
-  /** Names of error components that are returned with HTTP status 200. */
-  readonly refused?: readonly string[]
-  /** Response components by other HTTP status. */
-  readonly others?: Readonly<Record<string, string>>
-  /** Responses by other HTTP status. */
-  readonly further?: Readonly<Record<string, Schema>>
-  /** Example of the same schema with HTTP status 503. */
-  readonly unavailableExample?: unknown
-}
+export type NodeAnswer = EndpointAnswer
 
-const ADMITTED = { '400': 'unreadable', '401': 'unauthenticated', '403': 'notAllowed' } as const
 const SETTINGS = { '400': 'unreadable', '401': 'badToken', '403': 'forbidden' } as const
 const ENTITY_ERRORS = ['ruleError', 'permissionError', 'loginError', 'targetError'] as const
 
@@ -104,80 +87,6 @@ const TOTP_ANSWERS: Readonly<Record<string, NodeAnswer>> = {
 /** By method and path. */
 export const NODE_ANSWERS: Readonly<Record<string, NodeAnswer>> = {
   ...TOTP_ANSWERS,
-  'GET /api': {
-    description: 'The node works.',
-    schema: ref('heartbeat'),
-    example: { status: 1, message: 'Tollgate API SUCCESS', version: '6.0' },
-    unavailableExample: { status: 0, message: 'Redis unavailable', version: '6.0' },
-    others: { '401': 'badToken', '403': 'forbidden' },
-    refused: ['permissionError', 'loginError'],
-  },
-  'GET /metrics': {
-    description: 'Metrics in Prometheus format.',
-    schema: text('Lines with names and values.'),
-    example: '# TYPE tollgate_debtors gauge\ntollgate_debtors{owner="account"} 0\n',
-    type: 'text/plain',
-    others: ADMITTED,
-  },
-  'GET /health/ready': {
-    description: 'The node is ready.',
-    schema: ref('readiness'),
-    example: {
-      status: 'ready',
-      redis: 'ok',
-      mongo: 'ok',
-      ledger: 'ok',
-      changes: 'ok',
-      catalogue: 'ok',
-    },
-    unavailableExample: {
-      status: 'unavailable',
-      redis: 'unavailable',
-      mongo: 'ok',
-      ledger: 'unavailable',
-      changes: 'ok',
-      catalogue: 'unknown',
-    },
-    others: ADMITTED,
-  },
-  'GET /health/live': {
-    description: 'The process runs.',
-    schema: ref('liveness'),
-    example: { status: 'live' },
-    others: ADMITTED,
-  },
-  'GET /health/catalogue': {
-    description: 'Stored entities that charging skips.',
-    schema: ref('catalogueHealth'),
-    example: {
-      status: 'incomplete',
-      skipped: [
-        {
-          node: 'n1:3000',
-          role: 'realtime',
-          collection: 'rates',
-          name: 'CALL',
-          path: 'rates.call.BASE',
-          reason: 'must have a price',
-        },
-      ],
-    },
-    unavailableExample: { status: 'unknown', skipped: [] },
-    others: ADMITTED,
-  },
-  'GET /openapi.json': {
-    description: 'This document.',
-    schema: ref('apiDescription'),
-    example: { openapi: '3.1.0', info: { title: 'Tollgate entity API', version: '6.0' } },
-    others: { ...ADMITTED, '503': 'unavailable' },
-  },
-  'GET /docs': {
-    description: 'This document as a page.',
-    schema: text('An HTML page.'),
-    example: '<!doctype html>',
-    type: 'text/html',
-    others: { ...ADMITTED, '503': 'unavailable' },
-  },
   'POST /auth/login': {
     description: 'A session was opened.',
     schema: ref('loginAnswer'),
@@ -246,48 +155,6 @@ export const NODE_ANSWERS: Readonly<Record<string, NodeAnswer>> = {
     example: { status: 1 },
     others: OAUTH,
   },
-  'GET /api/clock': {
-    description: 'The clock.',
-    schema: ref('clockAnswer'),
-    example: {
-      status: 1,
-      desc: 'success',
-      details: {
-        now: '2026-01-31T12:00:00.000Z',
-        time_zone: 'UTC',
-        ahead_ms: -25_833_600_000,
-        test: true,
-        start: '2026-01-01T00:00:00Z',
-      },
-    },
-    others: ADMITTED,
-  },
-  'POST /api/clock': {
-    description: 'The clock was moved.',
-    schema: ref('movedAnswer'),
-    example: {
-      status: 1,
-      desc: 'success',
-      input: { to: '2026-03-01T00:00:00Z' },
-      details: {
-        from: '2026-01-31T12:00:00.000Z',
-        now: '2026-03-01T00:00:01.020Z',
-        ran: [
-          { job: 'sessions', subject: '', at: '2026-01-31T13:00:00.004Z', counts: { expired: 3 } },
-        ],
-        runs: { sessions: 1, retention: 29 },
-      },
-    },
-    refused: ENTITY_ERRORS,
-    others: {
-      ...ADMITTED,
-      '403': 'noTestClock',
-      '409': 'clockMoving',
-      '413': 'tooLarge',
-      '415': 'badType',
-      '503': 'unavailable',
-    },
-  },
   'GET /api/settings': {
     description: 'A setting.',
     schema: ref('settingsAnswer'),
@@ -314,12 +181,4 @@ export const NODE_ANSWERS: Readonly<Record<string, NodeAnswer>> = {
     refused: ENTITY_ERRORS,
     others: { ...SETTINGS, '413': 'tooLarge', '415': 'badType', '503': 'unavailable' },
   },
-}
-
-/** Response with status 503 and the schema of the successful one. */
-export function unavailableContent({ schema, unavailableExample }: NodeAnswer): Schema {
-  return {
-    description: 'A store is unavailable.',
-    ...content(schema, { unavailable: unavailableExample }),
-  }
 }

@@ -1,41 +1,21 @@
 /** Paths of the endpoints outside the entity API: node, login, tokens and settings. */
-import {
-  anyValue,
-  either,
-  flag,
-  integer,
-  object,
-  ref,
-  type Schema,
-  text,
-} from '../../catalog/entities/json-schema.ts'
-import type { RouteAccess } from '../../identity/access.ts'
-import { ADMIN } from '../../identity/caller.ts'
+import { anyValue, flag, type Schema, text } from '../../catalog/entities/json-schema.ts'
+import { ENDPOINTS } from '../endpoints.ts'
+import type { EndpointDescription, EndpointRequest } from '../http/endpoint.ts'
 import {
   AUTH_ENDPOINTS,
-  CLOCK_ENDPOINTS,
   type Endpoint,
-  NODE_ENDPOINTS,
   PAYMENT_ENDPOINTS,
   REPORT_ENDPOINTS,
   SETTINGS_ENDPOINTS,
 } from '../permissions/endpoints.ts'
-import { content, ERROR_EXAMPLES, response } from './errors.ts'
-import { LIVE_ANSWERS } from './live-docs.ts'
-import { NODE_ANSWERS, type NodeAnswer, unavailableContent } from './node-answers.ts'
-import { codeSamples, type Operation, type PathItem } from './operations.ts'
+import { endpointPaths } from './endpoint-paths.ts'
+import { NODE_ANSWERS } from './node-answers.ts'
+import type { PathItem } from './operations.ts'
 import { PAYMENT_ANSWERS, PAYMENT_REQUESTS } from './payment-docs.ts'
 import { REPORT_ANSWERS, REPORT_REQUESTS } from './report-docs.ts'
-import type { Sample } from './samples.ts'
 
-interface NodeRequest {
-  /** Parameters by name. */
-  readonly parameters: Readonly<Record<string, Schema>>
-  readonly required?: readonly string[]
-  readonly example: Readonly<Record<string, unknown>>
-  /** Arguments of curl that replace the access token. */
-  readonly credentials?: readonly string[]
-}
+type NodeRequest = EndpointRequest
 
 const CLIENT: Readonly<Record<string, Schema>> = {
   client_id: text('Name of the client, unless HTTP Basic is used.'),
@@ -53,14 +33,6 @@ const SETTING: Readonly<Record<string, Schema>> = {
 
 /** By method and path; endpoints without an entry have no parameters. */
 const REQUESTS: Readonly<Record<string, NodeRequest>> = {
-  'GET /api': {
-    parameters: { simple: text('`1`: the response is the word SUCCESS or FAILED.') },
-    example: { simple: '0' },
-  },
-  'GET /api/live/history': {
-    parameters: { from: integer('Only values from this time on, in milliseconds since 1970.') },
-    example: { from: 1_795_705_200_000 },
-  },
   'POST /auth/login': {
     parameters: {
       username: text('Name of the user.'),
@@ -123,11 +95,6 @@ const REQUESTS: Readonly<Record<string, NodeRequest>> = {
     },
     example: { action: 'get', category: 'taxation.default' },
   },
-  'POST /api/clock': {
-    parameters: { to: text('Time in ISO 8601, not before the present one.') },
-    required: ['to'],
-    example: { to: '2026-03-01T00:00:00Z' },
-  },
   'POST /api/settings': {
     parameters: {
       action: text('`set`, `unset` or `restore`, or an action of GET.'),
@@ -153,134 +120,33 @@ const NO_REQUEST: NodeRequest = { parameters: {}, example: {} }
 const ACTION_TAG = 'actions'
 
 /** By path. `baseUrl`: base URL of the node for the examples. */
-export function nodePaths(baseUrl: string): Readonly<Record<string, PathItem>> {
+export function nodePaths(
+  baseUrl: string,
+  components: Record<string, Schema>,
+): Readonly<Record<string, PathItem>> {
   const listed = [
-    ...Object.values(NODE_ENDPOINTS).map((endpoint) => ({ endpoint, tag: 'node' })),
-    ...Object.values(PAYMENT_ENDPOINTS).map((endpoint) => ({ endpoint, tag: 'payments' })),
-    ...Object.values(REPORT_ENDPOINTS).map((endpoint) => ({ endpoint, tag: ACTION_TAG })),
-    ...Object.values(CLOCK_ENDPOINTS).map((endpoint) => ({ endpoint, tag: 'node' })),
-    ...[...AUTH_ENDPOINTS, ...SETTINGS_ENDPOINTS].map((endpoint) => ({ endpoint, tag: 'access' })),
-  ]
-  const paths: Record<string, PathItem> = {}
-  for (const { endpoint, tag } of listed) {
-    const method = endpoint.method === 'GET' ? 'get' : 'post'
-    const operationSchema = operation(endpoint, tag, baseUrl)
-    const path = templateOf(endpoint.path)
-    paths[path] = { ...paths[path], [method]: operationSchema }
-  }
-  return paths
-}
-
-/** Parameters of a path as in OpenAPI. */
-export function templateOf(path: string): string {
-  return path.replace(/:(\w+)/g, '{$1}')
-}
-
-function operation(endpoint: Endpoint, tag: string, baseUrl: string): Operation {
-  const { method, path, access, about } = endpoint
-  const name = `${method} ${path}`
-  const words = path.split(/\W+/).filter(Boolean)
-  const request = REQUESTS[name] ?? OTHER_REQUESTS[name] ?? NO_REQUEST
-  const answer =
-    NODE_ANSWERS[name] ?? LIVE_ANSWERS[name] ?? PAYMENT_ANSWERS[name] ?? REPORT_ANSWERS[name]
-  const { inPath, others } = split(path, request)
-  const inQuery = method === 'GET' ? Object.entries(others.parameters) : []
-  const parameters = [
-    ...inPath.map(([parameter, schema]) => ({
-      ...inAddress(parameter, schema, request.example[parameter] ?? '', 'path'),
-      required: true,
+    ...ENDPOINTS.node.map((endpoint) => ({ endpoint, tag: 'node' })),
+    ...Object.values(PAYMENT_ENDPOINTS).map((endpoint) => ({
+      endpoint: described(endpoint),
+      tag: 'payments',
     })),
-    ...inQuery.map(([parameter, schema]) =>
-      inAddress(parameter, schema, request.example[parameter] ?? '', 'query'),
-    ),
+    ...Object.values(REPORT_ENDPOINTS).map((endpoint) => ({
+      endpoint: described(endpoint),
+      tag: ACTION_TAG,
+    })),
+    ...ENDPOINTS.clock.map((endpoint) => ({ endpoint, tag: 'node' })),
+    ...[...AUTH_ENDPOINTS, ...SETTINGS_ENDPOINTS].map((endpoint) => ({
+      endpoint: described(endpoint),
+      tag: 'access',
+    })),
   ]
-  const hasBody = method === 'POST' && Object.keys(others.parameters).length > 0
-  return {
-    operationId: [...words, method.toLowerCase()].join('.'),
-    tags: [tag],
-    summary: about,
-    description: [`${about}.`, accessDescription(access)].filter((part) => part !== '').join(' '),
-    ...(typeof access !== 'string' && { 'x-roles': [...new Set([...access, ADMIN])] }),
-    ...codeSamples(sampleOf(endpoint, others, baseUrl)),
-    ...(access === 'public' && { security: [] }),
-    ...(parameters.length > 0 && { parameters }),
-    ...(hasBody && { requestBody: bodyOf(others) }),
-    responses: answer === undefined ? {} : responsesOf(answer),
-  }
+  return endpointPaths(listed, baseUrl, components)
 }
 
-function inAddress(name: string, schema: Schema, example: unknown, place: string): Schema {
-  const { description } = schema
-  return { name, in: place, description, schema, example }
-}
-
-/** The parameters of the path, and a request of the others. */
-function split(path: string, request: NodeRequest) {
-  const names = [...path.matchAll(/:(\w+)/g)].map(([, name = '']) => name)
-  const isInPath = ([name]: readonly [string, unknown]) => names.includes(name)
-  const entries = Object.entries(request.parameters)
-  const rest = (all: object) =>
-    Object.fromEntries(Object.entries(all).filter((each) => !isInPath(each)))
-  const parameters = rest(request.parameters) as NodeRequest['parameters']
-  const others: NodeRequest = { ...request, parameters, example: rest(request.example) }
-  return { inPath: entries.filter(isInPath), others }
-}
-
-function sampleOf({ method, path }: Endpoint, request: NodeRequest, baseUrl: string): Sample {
-  const { example, credentials } = request
-  const isSent = Object.keys(example).length > 0
-  return {
-    method,
-    path: templateOf(path),
-    baseUrl,
-    ...(isSent && (method === 'GET' ? { query: example } : { json: example })),
-    ...(credentials !== undefined && { credentials }),
-  }
-}
-
-function bodyOf({ parameters, required = [], example }: NodeRequest): Schema {
-  const schema = object('Parameters.', parameters, required)
-  return {
-    description: 'Parameters.',
-    required: required.length > 0,
-    content: {
-      'application/json': { schema, example },
-      'application/x-www-form-urlencoded': { schema, example },
-    },
-  }
-}
-
-function responsesOf(answer: NodeAnswer): Record<string, Schema> {
-  const {
-    description,
-    schema,
-    example,
-    type,
-    stream,
-    refused = [],
-    others = {},
-    further = {},
-    unavailableExample,
-  } = answer
-  const errors = Object.fromEntries(refused.map((name) => [name, ERROR_EXAMPLES[name]]))
-  const all = refused.map((name) => ref(name))
-  const whole = all.length === 0 ? schema : either('The response, or an error.', schema, ...all)
-  const named = Object.entries(others).map(([status, name]) => [status, response(name)])
-  const own = content(whole, { done: example, ...errors }, type)
-  const events = stream && content(stream.schema, { events: stream.example }, 'text/event-stream')
-  return {
-    '200': {
-      description,
-      content: { ...(own['content'] as Schema), ...(events?.['content'] as Schema | undefined) },
-    },
-    ...Object.fromEntries(named),
-    ...further,
-    ...(unavailableExample !== undefined && { '503': unavailableContent(answer) }),
-  }
-}
-
-function accessDescription(access: RouteAccess): string {
-  if (access === 'public') return 'Authentication is not required.'
-  if (typeof access === 'string') return 'No role is required.'
-  return `Needs one of the roles ${[...new Set([...access, ADMIN])].join(', ')}.`
+function described(endpoint: Endpoint): EndpointDescription {
+  const name = `${endpoint.method} ${endpoint.path}`
+  const request = REQUESTS[name] ?? OTHER_REQUESTS[name] ?? NO_REQUEST
+  const answer = NODE_ANSWERS[name] ?? PAYMENT_ANSWERS[name] ?? REPORT_ANSWERS[name]
+  if (answer === undefined) throw new RangeError(`${name} has no answer`)
+  return { ...endpoint, request, answer }
 }

@@ -1,15 +1,12 @@
 /** Schemas of the responses of endpoints outside the entity API. */
 import {
   anyValue,
-  choice,
   closed,
-  date,
   either,
   flag,
   integer,
   listOf,
   mapOf,
-  object,
   ref,
   type Schema,
   text,
@@ -17,10 +14,6 @@ import {
 
 const DONE: Schema = { type: 'integer', const: 1, description: '1: success.' }
 const SUCCESS = text('Always `success`.')
-
-/** State of a part of the node. */
-const check = (description: string, ...errors: readonly string[]) =>
-  choice(['ok', ...errors], `${description}: \`ok\`, or what is wrong.`)
 
 /** A successful response; all its details are required. */
 const succeeded = (description: string, details: Readonly<Record<string, Schema>>): Schema =>
@@ -44,45 +37,6 @@ const OPTIONAL = ['must_change_password', 'must_enrol_totp'] as const
 export const NODE_SCHEMAS: Readonly<Record<string, Schema>> = {
   documentsById: mapOf(mapOf(anyValue('A field.'), 'A document.'), 'Documents by their ids.'),
   valuesByField: mapOf(listOf(anyValue('A value.'), 'Values.'), 'Values by field.'),
-  heartbeat: closed('Whether the stores answer.', {
-    status: { type: 'integer', enum: [0, 1], description: '1: both stores answer.' },
-    message: text('The result, or the store that is unavailable.'),
-    version: text('Version of the interface.'),
-  }),
-  liveness: closed('Whether the process runs.', { status: choice(['live'], 'Always `live`.') }),
-  readiness: closed(
-    'Whether the node is ready, and the state of its parts.',
-    {
-      status: choice(['ready', 'unavailable'], 'Whether everything is ready.'),
-      redis: check('Redis', 'unavailable', 'misconfigured', 'cannot_write'),
-      mongo: check('MongoDB', 'unavailable', 'cannot_write'),
-      ledger: check('Data of the ledger in Redis', 'unavailable', 'lost'),
-      changes: check('Recovery of changes of processes that have died', 'unfinished'),
-      users: choice(['none'], 'Present if no user can log in.'),
-      catalogue: choice(['ok', 'incomplete', 'unknown'], 'Whether charging uses all entities.'),
-      customers: choice(
-        ['ok', 'unavailable'],
-        'In external customer mode: whether the customer system is called.',
-      ),
-    },
-    ['users', 'customers'],
-  ),
-  skippedEntity: closed('A stored entity that charging skips.', {
-    node: text('Node and port of the process that reports it.'),
-    role: text('Role of that process.'),
-    collection: text('Its collection.'),
-    name: text('Its name.'),
-    path: text('The field that is wrong.'),
-    reason: text('What is wrong with it.'),
-  }),
-  catalogueHealth: closed('Stored entities that charging skips.', {
-    status: choice(['ok', 'incomplete', 'unknown'], '`incomplete` if there are any.'),
-    skipped: listOf(ref('skippedEntity'), 'The first of them.'),
-  }),
-  apiDescription: {
-    ...object('An OpenAPI 3.1 document.', { openapi: text('Always `3.1.0`.') }, ['openapi']),
-    additionalProperties: anyValue('A member of the document.'),
-  },
   user: closed('The logged-in user.', USER, OPTIONAL),
   currentUser: closed(
     'The logged-in user, the session, and what the user may do.',
@@ -189,37 +143,4 @@ export const NODE_SCHEMAS: Readonly<Record<string, Schema>> = {
     ['refresh_token'],
   ),
   revoked: closed('The token is revoked.', { status: DONE }),
-  clockAnswer: closed('The clock of the installation.', {
-    status: DONE,
-    desc: SUCCESS,
-    details: closed('The clock.', {
-      now: date('The time.'),
-      time_zone: text('Time zone of the node (IANA): `rating.timeZone`.'),
-      ahead_ms: integer('Milliseconds ahead of the real time; negative if it is behind.'),
-      test: flag('Whether it may be moved: `clock.test`.'),
-      start: { type: ['string', 'null'], description: '`clock.start`; null if it is not set.' },
-    }),
-  }),
-  ranWork: closed(
-    'A run that had an effect, or failed.',
-    {
-      job: text('`sessions`, or the kind of the job, such as `retention`.'),
-      subject: text('What the job works on, such as `lines`; may be empty.'),
-      at: date('Time of the installation.'),
-      counts: mapOf(integer('A number.'), 'What was done.'),
-      error: text('Why it has failed.'),
-    },
-    ['error'],
-  ),
-  movedAnswer: closed('The clock was moved, and everything due between has run.', {
-    status: DONE,
-    desc: SUCCESS,
-    input: closed('The parameters.', { to: text('As it was sent.') }),
-    details: closed('What was done.', {
-      from: date('The time before the move.'),
-      now: date('The time after it.'),
-      ran: listOf(ref('ranWork'), 'In the order in which it ran.'),
-      runs: mapOf(integer('Number of runs.'), 'All runs by job.'),
-    }),
-  }),
 }

@@ -5,10 +5,9 @@ import {
   listOf,
   mapOf,
   object,
-  type Schema,
+  ref,
   text,
 } from '../../catalog/entities/json-schema.ts'
-import { content } from './errors.ts'
 import type { NodeAnswer } from './node-answers.ts'
 
 const REFERENCE = text('The part of the address that nobody can guess.')
@@ -65,22 +64,20 @@ const PAGE: Pick<NodeAnswer, 'schema' | 'type' | 'example'> = {
   example: '<!doctype html>',
 }
 
-const page = (description: string): Schema => ({
-  description,
-  ...content(PAGE.schema, { page: PAGE.example }, 'text/html'),
-})
-
-const redirect = (description: string): Schema => ({
-  description,
-  headers: { Location: { description: 'The page.', schema: text('Its address.') } },
-  ...content(text('Nothing.'), { empty: '' }, 'text/plain'),
-})
+const page = (description: string) => ({ description, ...PAGE })
+const redirect = (description: string) => ({ redirect: description })
 
 const DONE = object(
   'Done.',
   { status: { type: 'integer', const: 1, description: '1: success.' } },
   ['status'],
 )
+
+const refused = (description: string, code: number, message: string) => ({
+  description,
+  schema: ref('requestError'),
+  example: { status: 0, code, data: { message } },
+})
 
 const ADMITTED = { '400': 'unreadable', '401': 'badToken', '403': 'forbidden' } as const
 
@@ -144,13 +141,17 @@ export const PAYMENT_ANSWERS: Readonly<Record<string, NodeAnswer>> = {
       details: { url: 'https://billing.example.org/paymentgateways/sandbox/kJ3vX0pQ' },
     },
     refused: ['actionError', 'permissionError', 'loginError'],
-    others: { ...ADMITTED, '405': 'badMethod', '503': 'unavailable' },
-    further: { '302': redirect('Without `iframe`: to the hosted page.') },
+    others: {
+      ...ADMITTED,
+      '405': 'badMethod',
+      '503': 'unavailable',
+      '302': redirect('Without `iframe`: to the hosted page.'),
+    },
   },
   'GET /paymentgateways/sandbox/:reference': {
     description: 'The form.',
     ...PAGE,
-    further: {
+    others: {
       '404': page('There is no such page.'),
       '410': page('The page has expired, or was used.'),
     },
@@ -158,7 +159,7 @@ export const PAYMENT_ANSWERS: Readonly<Record<string, NodeAnswer>> = {
   'POST /paymentgateways/sandbox/:reference': {
     description: 'Not used: an entry leads to another page.',
     ...PAGE,
-    further: {
+    others: {
       '303': redirect('To the return of the page.'),
       '404': page('There is no such page.'),
       '410': page('The page has expired, or was used.'),
@@ -168,7 +169,7 @@ export const PAYMENT_ANSWERS: Readonly<Record<string, NodeAnswer>> = {
   'GET /paymentgateways/OkPage': {
     description: 'The result, if the caller has given no page.',
     ...PAGE,
-    further: {
+    others: {
       '303': redirect('To the page of the caller, with `status` and `code`.'),
       '403': page('The result is forged.'),
       '404': page('There is no such page.'),
@@ -181,34 +182,14 @@ export const PAYMENT_ANSWERS: Readonly<Record<string, NodeAnswer>> = {
     description: 'The notification is accepted.',
     schema: DONE,
     example: { status: 1 },
-    others: { '503': 'unavailable' },
-    further: {
-      '403': {
-        description: 'The signature does not match.',
-        ...content(
-          { $ref: '#/components/schemas/requestError' },
-          {
-            forged: {
-              status: 0,
-              code: 403,
-              data: { message: 'the signature of the notification does not match' },
-            },
-          },
-        ),
-      },
-      '404': {
-        description: 'There is no such instance.',
-        ...content(
-          { $ref: '#/components/schemas/requestError' },
-          {
-            unknown: {
-              status: 0,
-              code: 404,
-              data: { message: 'there is no such payment gateway' },
-            },
-          },
-        ),
-      },
+    others: {
+      '503': 'unavailable',
+      '403': refused(
+        'The signature does not match.',
+        403,
+        'the signature of the notification does not match',
+      ),
+      '404': refused('There is no such instance.', 404, 'there is no such payment gateway'),
     },
   },
 }

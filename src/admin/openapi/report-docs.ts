@@ -1,6 +1,5 @@
 /** The request and answers of files of reports. */
-import { integer, object, text } from '../../catalog/entities/json-schema.ts'
-import { content } from './errors.ts'
+import { integer, object, ref, text } from '../../catalog/entities/json-schema.ts'
 import type { NodeAnswer } from './node-answers.ts'
 
 const FILE = 'GET /api/report/files/:id'
@@ -18,10 +17,8 @@ export const REPORT_REQUESTS = {
 
 const refused = (description: string, code: number, message: string) => ({
   description,
-  ...content(
-    { $ref: '#/components/schemas/requestError' },
-    { refused: { status: 0, code, data: { message } } },
-  ),
+  schema: ref('requestError'),
+  example: { status: 0, code, data: { message } },
 })
 
 export const REPORT_ANSWERS: Readonly<Record<string, NodeAnswer>> = {
@@ -30,27 +27,23 @@ export const REPORT_ANSWERS: Readonly<Record<string, NodeAnswer>> = {
     schema: text('The file.'),
     type: 'text/csv',
     example: 'Plan,Price\r\nGOLD,12.5\r\n',
-    others: { '503': 'unavailable' },
-    further: {
+    others: {
+      '503': 'unavailable',
       '202': {
         description: 'The report is being written: ask again.',
-        ...content(
-          object('The progress.', {
-            status: { type: 'integer', const: 1, description: '1: success.' },
-            desc: text('The state.'),
-            details: object('The progress.', {
-              state: text('`waiting`.'),
-              rows: integer('Rows written so far.'),
-            }),
+        schema: object('The progress.', {
+          status: { type: 'integer', const: 1, description: '1: success.' },
+          desc: text('The state.'),
+          details: object('The progress.', {
+            state: text('`waiting`.'),
+            rows: integer('Rows written so far.'),
           }),
-          {
-            waiting: {
-              status: 1,
-              desc: 'the report is being written',
-              details: { state: 'waiting', rows: 20_000 },
-            },
-          },
-        ),
+        }),
+        example: {
+          status: 1,
+          desc: 'the report is being written',
+          details: { state: 'waiting', rows: 20_000 },
+        },
       },
       '403': refused('The address is not valid.', 403, 'the address of the report is not valid'),
       '404': refused('The file is on another node.', 404, 'this node does not have the file'),

@@ -75,54 +75,6 @@ export const AUTH_ENDPOINTS: readonly Endpoint[] = [
   { method: 'POST', path: '/oauth2/revoke', access: 'public', about: 'Revoke a token' },
 ]
 
-/** Endpoints of the node. Those listed in `admin.openPaths` are public. */
-export const NODE_ENDPOINTS = {
-  heartbeat: {
-    method: 'GET',
-    path: '/api',
-    access: 'user',
-    about: 'Heartbeat: whether the node works',
-  },
-  metrics: { method: 'GET', path: '/metrics', access: READ, about: 'Metrics for Prometheus' },
-  health: {
-    method: 'GET',
-    path: '/health/ready',
-    access: 'user',
-    about: 'Readiness: whether the node can serve requests',
-  },
-  live: {
-    method: 'GET',
-    path: '/health/live',
-    access: 'user',
-    about: 'Liveness: whether the process runs',
-  },
-  catalogue: {
-    method: 'GET',
-    path: '/health/catalogue',
-    access: READ,
-    about: 'List the stored entities that charging skips',
-  },
-  sample: {
-    method: 'GET',
-    path: '/api/live',
-    access: READ,
-    about: 'Live figures of the last second, or a stream of them (`Accept: text/event-stream`)',
-  },
-  history: {
-    method: 'GET',
-    path: '/api/live/history',
-    access: READ,
-    about: 'Live figures of the last 15 minutes',
-  },
-  openapi: {
-    method: 'GET',
-    path: '/openapi.json',
-    access: 'user',
-    about: 'API description (OpenAPI)',
-  },
-  docs: { method: 'GET', path: '/docs', access: 'user', about: 'API description as a page' },
-} as const satisfies Record<string, Endpoint>
-
 export const SETTINGS_ENDPOINTS: readonly Endpoint[] = [
   {
     method: 'GET',
@@ -132,21 +84,6 @@ export const SETTINGS_ENDPOINTS: readonly Endpoint[] = [
   },
   { method: 'POST', path: '/api/settings', access: ADMINS, about: 'Change settings' },
 ]
-
-export const CLOCK_ENDPOINTS = {
-  show: {
-    method: 'GET',
-    path: '/api/clock',
-    access: READ,
-    about: 'Show the time of the installation',
-  },
-  move: {
-    method: 'POST',
-    path: '/api/clock',
-    access: ADMINS,
-    about: 'Move a test clock forward and run what is due',
-  },
-} as const satisfies Record<string, Endpoint>
 
 /** Payment gateways. Pages of customers and notifications of gateways need no login. */
 export const PAYMENT_ENDPOINTS = {

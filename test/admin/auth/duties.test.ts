@@ -1,7 +1,8 @@
 /** Rights of a session before the password is changed or a second factor is set up. */
 import { generateSync } from 'otplib'
 import { beforeAll, describe, expect, it } from 'vitest'
-import { AUTH_ENDPOINTS, NODE_ENDPOINTS } from '../../../src/admin/permissions/endpoints.ts'
+import { ENDPOINTS } from '../../../src/admin/endpoints.ts'
+import { AUTH_ENDPOINTS } from '../../../src/admin/permissions/endpoints.ts'
 import { startClosedAdmin } from '../../support/identity/closed-admin.ts'
 import { useOpened } from '../../support/opened.ts'
 
@@ -25,7 +26,7 @@ async function refusals(cookie: string): Promise<Record<string, string>> {
     '/billapi/plans/get',
     '/billapi/users/get',
     '/api/settings?category=security',
-    ...Object.values(NODE_ENDPOINTS).map(({ path }) => path),
+    ...ENDPOINTS.node.map(({ path }) => path),
   ]
   const answers: Record<string, string> = {}
   for (const path of paths) answers[path] = await get(path, cookie)

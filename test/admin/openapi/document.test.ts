@@ -1,13 +1,12 @@
 import { describe, expect, it } from 'vitest'
+import { ENDPOINTS } from '../../../src/admin/endpoints.ts'
 import { openApiDocument } from '../../../src/admin/openapi/document.ts'
+import { templateOf } from '../../../src/admin/openapi/endpoint-paths.ts'
 import { CREATED } from '../../../src/admin/openapi/examples.ts'
-import { templateOf } from '../../../src/admin/openapi/node-paths.ts'
 import { apiPage } from '../../../src/admin/openapi/page.ts'
 import {
   ACTION_ENDPOINTS,
   AUTH_ENDPOINTS,
-  CLOCK_ENDPOINTS,
-  NODE_ENDPOINTS,
   PAYMENT_ENDPOINTS,
   REPORT_ENDPOINTS,
   SETTINGS_ENDPOINTS,
@@ -55,11 +54,11 @@ const operations = Object.entries(document.paths).flatMap(([path, item]) =>
 describe('the OpenAPI document', () => {
   it('has every action of every collection, reads by GET too', () => {
     const served = [
-      ...Object.values(NODE_ENDPOINTS),
+      ...ENDPOINTS.node,
       ...Object.values(PAYMENT_ENDPOINTS),
       ...AUTH_ENDPOINTS,
       ...SETTINGS_ENDPOINTS,
-      ...Object.values(CLOCK_ENDPOINTS),
+      ...ENDPOINTS.clock,
       ...Object.values(REPORT_ENDPOINTS),
       ...ACTION_ENDPOINTS,
     ]

@@ -1,12 +1,10 @@
 /** Every endpoint with every role, and without credentials. */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { beforeAll, describe, expect, it } from 'vitest'
+import { ENDPOINTS as DECLARED } from '../../../src/admin/endpoints.ts'
 import {
   ACTION_ENDPOINTS,
   AUTH_ENDPOINTS,
-  CLOCK_ENDPOINTS,
-  type Endpoint,
-  NODE_ENDPOINTS,
   PAYMENT_ENDPOINTS,
   REPORT_ENDPOINTS,
   SETTINGS_ENDPOINTS,
@@ -54,13 +52,12 @@ function expected(access: RouteAccess, role: string | null): Verdict {
   return access.includes(role) ? 'in' : 'refused'
 }
 
-const { health, live, ...others } = NODE_ENDPOINTS
-
 const ENDPOINTS: readonly Case[] = [
   // Login and logout need their own parameters; only the access is tested here.
   ...AUTH_ENDPOINTS.filter(({ path }) => path === '/auth/options' || path === '/auth/login'),
-  ...Object.values(others as Record<string, Endpoint>),
-  ...[health, live].map((endpoint) => ({ ...endpoint, access: 'public' as const })),
+  ...DECLARED.node.map((endpoint) =>
+    endpoint.openPath === 'health' ? { ...endpoint, access: 'public' as const } : endpoint,
+  ),
   ...SETTINGS_ENDPOINTS.map((endpoint) =>
     endpoint.method === 'GET'
       ? { ...endpoint, path: '/api/settings?category=plans' }
@@ -70,7 +67,7 @@ const ENDPOINTS: readonly Case[] = [
     ...endpoint,
     path: endpoint.path.replace(/:\w+/, 'none'),
   })),
-  ...Object.values(CLOCK_ENDPOINTS),
+  ...DECLARED.clock,
   ...Object.values(REPORT_ENDPOINTS).map((endpoint) => ({
     ...endpoint,
     path: endpoint.path.replace(/:\w+/, 'none'),

@@ -1,10 +1,9 @@
 /** docs/ACCESS.md, "Permissions": its tables, generated from the access of the routes. */
+import { ENDPOINTS } from '../../../../src/admin/endpoints.ts'
 import {
   ACTION_ENDPOINTS,
   AUTH_ENDPOINTS,
-  CLOCK_ENDPOINTS,
   type Endpoint,
-  NODE_ENDPOINTS,
   PAYMENT_ENDPOINTS,
   REALTIME_ENDPOINT,
   REPORT_ENDPOINTS,
@@ -34,10 +33,10 @@ export function withPermissions(
 function permissionTables(definitions: ReadonlyMap<string, CollectionDefinition>): string {
   const sections = [
     ['Authentication', endpointTable(AUTH_ENDPOINTS)],
-    ['The node', `${endpointTable(Object.values(NODE_ENDPOINTS))}\n\n${OPEN}`],
+    ['The node', `${endpointTable(ENDPOINTS.node)}\n\n${OPEN}`],
     ['Charging', `${endpointTable([REALTIME_ENDPOINT])}\n\n${CHARGING}`],
     ['Settings', endpointTable(SETTINGS_ENDPOINTS)],
-    ['Clock', endpointTable(Object.values(CLOCK_ENDPOINTS))],
+    ['Clock', endpointTable(ENDPOINTS.clock)],
     ['Payment gateways', endpointTable(Object.values(PAYMENT_ENDPOINTS))],
     ['Entity API', entityTable(definitions)],
     ['Action API', endpointTable(SERVED)],

@@ -1,0 +1,69 @@
+/** The endpoints that answer the API description; `api-pages.ts` makes it, also from these. */
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { anyValue, object, text } from '../catalog/entities/json-schema.ts'
+import { type Representations, sendKept } from './encodings.ts'
+import { INTERFACE_VERSION } from './heartbeat.ts'
+import { named } from './http/answer-schema.ts'
+import { ADMITTED, endpoint } from './http/endpoint.ts'
+
+/** Both forms of one document. */
+export interface MadeDocument {
+  readonly json: Representations
+  readonly page: Representations
+}
+
+export type DocumentOf = (request: FastifyRequest, reply: FastifyReply) => Promise<MadeDocument>
+
+/** The page loads no resources and runs no scripts; its style is inline. */
+const PAGE_POLICY =
+  "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; frame-ancestors 'none'"
+
+const HEADERS = { 'cache-control': 'private, no-cache' }
+const OTHERS = { ...ADMITTED, '503': 'unavailable' } as const
+
+const json = endpoint({
+  method: 'GET',
+  path: '/openapi.json',
+  access: 'user',
+  openPath: 'docs',
+  about: 'API description (OpenAPI)',
+  answer: {
+    description: 'This document.',
+    schema: named('apiDescription', {
+      ...object('An OpenAPI 3.1 document.', { openapi: text('Always `3.1.0`.') }, ['openapi']),
+      additionalProperties: anyValue('A member of the document.'),
+    }),
+    example: {
+      openapi: '3.1.0',
+      info: { title: 'Tollgate entity API', version: INTERFACE_VERSION },
+    },
+    others: OTHERS,
+  },
+  async run(documentOf: DocumentOf, request, reply) {
+    const made = await documentOf(request, reply)
+    reply.headers(HEADERS).type('application/json; charset=utf-8')
+    return sendKept(request, reply, made.json)
+  },
+})
+
+const page = endpoint({
+  method: 'GET',
+  path: '/docs',
+  access: 'user',
+  openPath: 'docs',
+  about: 'API description as a page',
+  answer: {
+    description: 'This document as a page.',
+    schema: text('An HTML page.'),
+    example: '<!doctype html>',
+    type: 'text/html',
+    others: OTHERS,
+  },
+  async run(documentOf: DocumentOf, request, reply) {
+    const made = await documentOf(request, reply)
+    reply.headers(HEADERS).type('text/html; charset=utf-8')
+    return sendKept(request, reply.header('content-security-policy', PAGE_POLICY), made.page)
+  },
+})
+
+export const API_PAGE_ENDPOINTS = [json, page]

@@ -1,0 +1,19 @@
+/** Every endpoint that is neither an action nor of the entity API, by family. */
+import { API_PAGE_ENDPOINTS } from './api-endpoints.ts'
+import { CLOCK_ENDPOINTS } from './clock/routes.ts'
+import { HEALTH_ENDPOINTS } from './health.ts'
+import { HEARTBEAT_ENDPOINT } from './heartbeat.ts'
+import type { EndpointDescription } from './http/endpoint.ts'
+import { LIVE_ENDPOINTS } from './live/routes.ts'
+import { METRICS_ENDPOINT } from './metrics.ts'
+
+export const ENDPOINTS = {
+  node: [
+    HEARTBEAT_ENDPOINT,
+    METRICS_ENDPOINT,
+    ...HEALTH_ENDPOINTS,
+    ...LIVE_ENDPOINTS,
+    ...API_PAGE_ENDPOINTS,
+  ],
+  clock: CLOCK_ENDPOINTS,
+} satisfies Record<string, readonly EndpointDescription[]>

@@ -1,0 +1,25 @@
+/** Parts of the schemas of answers. */
+import {
+  closed,
+  type Members,
+  type Schema,
+  text,
+  typed,
+  type ValueOf,
+} from '../../catalog/entities/json-schema.ts'
+
+export const DONE = typed<1>({ type: 'integer', const: 1, description: '1: success.' })
+const SUCCESS = text('Always `success`.')
+
+/** A successful answer. */
+export const success = <D extends Schema, const P extends Members = Record<never, never>>(
+  description: string,
+  details: D,
+  more: P = {} as P,
+) => closed(description, { status: DONE, desc: SUCCESS, ...more, details })
+
+export const orNull = <S extends Schema>(schema: S) =>
+  typed<ValueOf<S> | null>({ ...schema, type: [schema['type'], 'null'] })
+
+/** A component of the OpenAPI document of this name. */
+export const named = <S extends Schema>(name: string, schema: S): S => ({ ...schema, $id: name })

@@ -1,0 +1,115 @@
+/** An endpoint that is no action: the routes, permissions and documentation follow from it. */
+import type { FastifyContextConfig, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { Schema } from '../../catalog/entities/json-schema.ts'
+import type { Config } from '../../config/schema.ts'
+import type { RouteAccess } from '../../identity/access.ts'
+import { RequestError } from '../../requests/errors.ts'
+
+/** Parameters in the path and in the query string or the body. */
+export interface EndpointRequest {
+  readonly parameters: Readonly<Record<string, Schema>>
+  readonly required?: readonly string[]
+  readonly example: Readonly<Record<string, unknown>>
+  /** Arguments of curl that replace the access token. */
+  readonly credentials?: readonly string[]
+}
+
+export interface DescribedAnswer {
+  readonly description: string
+  readonly schema: Schema
+  readonly example: unknown
+  /** Media type; JSON by default. */
+  readonly type?: string
+}
+
+/** An answer that leads to another page. */
+export interface RedirectAnswer {
+  readonly redirect: string
+}
+
+export interface EndpointAnswer extends DescribedAnswer {
+  /** The same as a stream, for `Accept: text/event-stream`. */
+  readonly stream?: { readonly schema: Schema; readonly example: unknown }
+  /** Names of error components that are returned with HTTP status 200. */
+  readonly refused?: readonly string[]
+  /** By other HTTP status: the answer, or the name of its component. */
+  readonly others?: Readonly<Record<string, string | DescribedAnswer | RedirectAnswer>>
+  /** Example of the same schema with HTTP status 503. */
+  readonly unavailableExample?: unknown
+}
+
+/** What of an endpoint does not depend on the parts of the server that it uses. */
+export interface EndpointDescription {
+  readonly method: 'GET' | 'POST'
+  readonly path: string
+  readonly access: RouteAccess
+  /** Public if `admin.openPaths` has it. */
+  readonly openPath?: Config['admin']['openPaths'][number]
+  /** Whether `run` admits the caller: by parameters in the body, or to some of them. */
+  readonly isAsked?: true
+  /** One sentence for the OpenAPI document and the table of permissions. */
+  readonly about: string
+  readonly config?: Omit<FastifyContextConfig, 'access'>
+  readonly request?: EndpointRequest
+  readonly answer: EndpointAnswer
+}
+
+/** `D`: the parts of the server that `run` uses. */
+export interface Endpoint<D> extends EndpointDescription {
+  run(deps: D, request: FastifyRequest, reply: FastifyReply): Promise<unknown>
+}
+
+/** `A`: what is answered, unless it is refused or sent by `run`. */
+interface Declaration<D, A> extends EndpointDescription {
+  readonly answer: EndpointAnswer & { readonly schema: { readonly static: A } }
+  run(
+    deps: D,
+    request: FastifyRequest,
+    reply: FastifyReply,
+  ): Promise<NoInfer<A> | { readonly status: 0 } | FastifyReply>
+}
+
+/** Other answers of an endpoint that needs a caller. */
+export const ADMITTED = {
+  '400': 'unreadable',
+  '401': 'unauthenticated',
+  '403': 'notAllowed',
+} as const
+
+/** Checks that `run` answers what the endpoint describes. */
+export function endpoint<D, A>(declared: Declaration<D, A>): Endpoint<D> {
+  return declared
+}
+
+export function addEndpoints<D>(
+  routes: FastifyInstance,
+  endpoints: readonly Endpoint<D>[],
+  deps: D,
+  openPaths: Config['admin']['openPaths'] = [],
+): void {
+  for (const each of endpoints) {
+    const { method, path, isAsked, openPath, config } = each
+    const reads = method === 'GET' ? ({ readsByGet: true } as const) : {}
+    const isOpen = openPath !== undefined && openPaths.includes(openPath)
+    const access = isOpen ? 'public' : isAsked ? 'asked' : each.access
+    routes.route({
+      method,
+      url: path,
+      config: { ...reads, ...config, access },
+      handler: (request, reply) => each.run(deps, request, reply),
+    })
+  }
+}
+
+/** Refuses methods other than GET and POST. `use`: what these do. */
+export function refuseOtherMethods(routes: FastifyInstance, url: string, use: string): void {
+  routes.route({
+    method: ['PUT', 'PATCH', 'DELETE'],
+    url,
+    config: { access: 'asked' },
+    async handler({ method }, reply) {
+      reply.header('allow', 'GET, POST')
+      throw new RequestError(405, `${method} is not allowed: use GET to read and POST ${use}`)
+    },
+  })
+}

@@ -1,0 +1,179 @@
+/** OpenAPI operations of endpoints that are no actions, generated from their declarations. */
+import { either, object, ref, type Schema, text } from '../../catalog/entities/json-schema.ts'
+import type { RouteAccess } from '../../identity/access.ts'
+import { ADMIN } from '../../identity/caller.ts'
+import type {
+  DescribedAnswer,
+  EndpointAnswer,
+  EndpointDescription,
+  EndpointRequest,
+  RedirectAnswer,
+} from '../http/endpoint.ts'
+import { content, ERROR_EXAMPLES, response } from './errors.ts'
+import { codeSamples, type Operation, type PathItem } from './operations.ts'
+import type { Sample } from './samples.ts'
+
+interface Listed {
+  readonly endpoint: EndpointDescription
+  readonly tag: string
+}
+
+/** Adds the named schemas of the answers to `components`. `baseUrl`: of the node, for examples. */
+export function endpointPaths(
+  listed: readonly Listed[],
+  baseUrl: string,
+  components: Record<string, Schema>,
+): Readonly<Record<string, PathItem>> {
+  const paths: Record<string, PathItem> = {}
+  for (const { endpoint, tag } of listed) {
+    const method = endpoint.method === 'GET' ? 'get' : 'post'
+    const operationSchema = operation(endpoint, tag, baseUrl)
+    const path = templateOf(endpoint.path)
+    const responses = responsesOf(endpoint.answer, (schema) => referring(schema, components))
+    paths[path] = { ...paths[path], [method]: { ...operationSchema, responses } }
+  }
+  return paths
+}
+
+/** Parameters of a path as in OpenAPI. */
+export function templateOf(path: string): string {
+  return path.replace(/:(\w+)/g, '{$1}')
+}
+
+/** A schema with references in place of its named parts, which are added to `components`. */
+function referring(schema: Schema, components: Record<string, Schema>): Schema {
+  const inner = (part: unknown): unknown => {
+    if (Array.isArray(part)) return part.map(inner)
+    return typeof part === 'object' && part !== null ? referring(part as Schema, components) : part
+  }
+  const parts = Object.entries(schema).map(([keyword, part]) => [keyword, inner(part)] as const)
+  const { $id: name, ...plain } = Object.fromEntries(parts)
+  if (typeof name !== 'string') return Object.fromEntries(parts)
+  components[name] = plain
+  return ref(name)
+}
+
+const NO_REQUEST: EndpointRequest = { parameters: {}, example: {} }
+
+function operation(
+  endpoint: EndpointDescription,
+  tag: string,
+  baseUrl: string,
+): Omit<Operation, 'responses'> {
+  const { method, path, access, about, request = NO_REQUEST } = endpoint
+  const words = path.split(/\W+/).filter(Boolean)
+  const { inPath, others } = split(path, request)
+  const inQuery = method === 'GET' ? Object.entries(others.parameters) : []
+  const parameters = [
+    ...inPath.map(([parameter, schema]) => ({
+      ...inAddress(parameter, schema, request.example[parameter] ?? '', 'path'),
+      required: true,
+    })),
+    ...inQuery.map(([parameter, schema]) =>
+      inAddress(parameter, schema, request.example[parameter] ?? '', 'query'),
+    ),
+  ]
+  const hasBody = method === 'POST' && Object.keys(others.parameters).length > 0
+  return {
+    operationId: [...words, method.toLowerCase()].join('.'),
+    tags: [tag],
+    summary: about,
+    description: [`${about}.`, accessDescription(access)].filter((part) => part !== '').join(' '),
+    ...(typeof access !== 'string' && { 'x-roles': [...new Set([...access, ADMIN])] }),
+    ...codeSamples(sampleOf(endpoint, others, baseUrl)),
+    ...(access === 'public' && { security: [] }),
+    ...(parameters.length > 0 && { parameters }),
+    ...(hasBody && { requestBody: bodyOf(others) }),
+  }
+}
+
+function inAddress(name: string, schema: Schema, example: unknown, place: string): Schema {
+  const { description } = schema
+  return { name, in: place, description, schema, example }
+}
+
+/** The parameters of the path, and a request of the others. */
+function split(path: string, request: EndpointRequest) {
+  const names = [...path.matchAll(/:(\w+)/g)].map(([, name = '']) => name)
+  const isInPath = ([name]: readonly [string, unknown]) => names.includes(name)
+  const entries = Object.entries(request.parameters)
+  const rest = (all: object) =>
+    Object.fromEntries(Object.entries(all).filter((each) => !isInPath(each)))
+  const parameters = rest(request.parameters) as EndpointRequest['parameters']
+  const others: EndpointRequest = { ...request, parameters, example: rest(request.example) }
+  return { inPath: entries.filter(isInPath), others }
+}
+
+function sampleOf(
+  { method, path }: EndpointDescription,
+  request: EndpointRequest,
+  baseUrl: string,
+): Sample {
+  const { example, credentials } = request
+  const isSent = Object.keys(example).length > 0
+  return {
+    method,
+    path: templateOf(path),
+    baseUrl,
+    ...(isSent && (method === 'GET' ? { query: example } : { json: example })),
+    ...(credentials !== undefined && { credentials }),
+  }
+}
+
+function bodyOf({ parameters, required = [], example }: EndpointRequest): Schema {
+  const schema = object('Parameters.', parameters, required)
+  return {
+    description: 'Parameters.',
+    required: required.length > 0,
+    content: {
+      'application/json': { schema, example },
+      'application/x-www-form-urlencoded': { schema, example },
+    },
+  }
+}
+
+type Referring = (schema: Schema) => Schema
+
+function responsesOf(answer: EndpointAnswer, referring: Referring): Record<string, Schema> {
+  const { description, example, type, stream, refused = [], others = {} } = answer
+  const schema = referring(answer.schema)
+  const errors = Object.fromEntries(refused.map((name) => [name, ERROR_EXAMPLES[name]]))
+  const all = refused.map((name) => ref(name))
+  const whole = all.length === 0 ? schema : either('The response, or an error.', schema, ...all)
+  const own = content(whole, { done: example, ...errors }, type)
+  const events =
+    stream && content(referring(stream.schema), { events: stream.example }, 'text/event-stream')
+  const named = Object.entries(others).map(([status, other]) => [
+    status,
+    typeof other === 'string' ? response(other) : otherOf(other, referring),
+  ])
+  const { unavailableExample: unavailable } = answer
+  return {
+    '200': {
+      description,
+      content: { ...(own['content'] as Schema), ...(events?.['content'] as Schema | undefined) },
+    },
+    ...Object.fromEntries(named),
+    ...(unavailable !== undefined && {
+      '503': { description: 'A store is unavailable.', ...content(schema, { unavailable }) },
+    }),
+  }
+}
+
+function otherOf(other: DescribedAnswer | RedirectAnswer, referring: Referring): Schema {
+  if ('redirect' in other) {
+    return {
+      description: other.redirect,
+      headers: { Location: { description: 'The page.', schema: text('Its address.') } },
+      ...content(text('Nothing.'), { empty: '' }, 'text/plain'),
+    }
+  }
+  const { description, schema, example, type } = other
+  return { description, ...content(referring(schema), { example }, type) }
+}
+
+function accessDescription(access: RouteAccess): string {
+  if (access === 'public') return 'Authentication is not required.'
+  if (typeof access === 'string') return 'No role is required.'
+  return `Needs one of the roles ${[...new Set([...access, ADMIN])].join(', ')}.`
+}
