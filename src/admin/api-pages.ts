@@ -1,4 +1,7 @@
-/** API description: `/openapi.json` for programs, `/docs` for people. */
+/**
+ * API description: `/openapi.json` for programs, `/docs` for people, and that of the charging port,
+ * `/openapi/realtime.json`.
+ */
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { FIELD_CATEGORIES, type FieldSettings } from '../catalog/settings/stored-config.ts'
@@ -11,7 +14,7 @@ import type { Logger } from '../runtime/log.ts'
 import { compressed, type Representations, sendKept } from './encodings.ts'
 import { INTERFACE_VERSION } from './heartbeat.ts'
 import { errorHandler } from './http/answer.ts'
-import { openApiDocument } from './openapi/document.ts'
+import { type OpenApiDocument, openApiDocument } from './openapi/document.ts'
 import { apiPage } from './openapi/page.ts'
 
 /** The page loads no resources and runs no scripts; its style is inline. */
@@ -19,9 +22,9 @@ const PAGE_POLICY =
   "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; frame-ancestors 'none'"
 
 /**
- * Both take a tenth of a second to make, so they are kept until the configured fields change. If
- * these cannot be read or compiled, the request fails with that error. An unauthenticated client
- * sees only the built-in fields, and no address of the node but loopback.
+ * The first two take a tenth of a second to make, so they are kept until the configured fields
+ * change. If these cannot be read or compiled, the request fails with that error. An
+ * unauthenticated client sees only the built-in fields, and no address of the node but loopback.
  */
 export function addApiPages(
   server: FastifyInstance,
@@ -41,9 +44,13 @@ export interface ApiPages {
   readonly port: number
   /** Whether the caller is authenticated and may see the configured fields. */
   isAuthenticated(request: FastifyRequest, reply: FastifyReply): Promise<boolean>
+  /** The document of the charging port. */
+  readonly charging: () => OpenApiDocument
   /** `openApiDocument`, unless in tests. */
   readonly make?: typeof openApiDocument
 }
+
+const JSON_TYPE = 'application/json; charset=utf-8'
 
 /** Both forms of one document. */
 interface Made {
@@ -62,10 +69,16 @@ function addPages(server: FastifyInstance, pages: ApiPages): void {
   const config = { access: pages.access, readsByGet: true } as const
   const documentOf = createDocuments(pages)
   const headers = { 'cache-control': 'private, no-cache' }
+  let charging: Representations | undefined
   server.get('/openapi.json', { config }, async (request, reply) => {
     const { json } = await documentOf(request, reply)
-    reply.headers(headers).type('application/json; charset=utf-8')
+    reply.headers(headers).type(JSON_TYPE)
     return sendKept(request, reply, json)
+  })
+  server.get('/openapi/realtime.json', { config }, (request, reply) => {
+    charging ??= compressed(JSON.stringify(pages.charging()))
+    reply.headers(headers).type(JSON_TYPE)
+    return sendKept(request, reply, charging)
   })
   server.get('/docs', { config }, async (request, reply) => {
     const { page } = await documentOf(request, reply)

@@ -25,10 +25,11 @@ import { addClockRoutes } from './clock/routes.ts'
 import { addConsole } from './console/files.ts'
 import { announceCustomerChange } from './customer-changes.ts'
 import { addHealth, type HealthOptions } from './health.ts'
-import { addHeartbeat } from './heartbeat.ts'
+import { addHeartbeat, INTERFACE_VERSION } from './heartbeat.ts'
 import { addEntityApi } from './http/entity-routes.ts'
 import { addLiveRoutes } from './live/routes.ts'
 import { addMetrics } from './metrics.ts'
+import { chargingDocument } from './openapi/charging.ts'
 import { addPaymentRoutes } from './payments/routes.ts'
 import type { Payments } from './payments.ts'
 import { NODE_ENDPOINTS } from './permissions/endpoints.ts'
@@ -79,6 +80,7 @@ export function addRoutes(server: FastifyInstance, parts: RouteParts): void {
       fields,
       access: accessTo('docs'),
       port: config.admin.port,
+      charging: () => chargingDocument(config, INTERFACE_VERSION),
       isAuthenticated: auth.isAuthenticated,
     },
     log,

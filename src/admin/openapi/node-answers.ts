@@ -171,6 +171,12 @@ export const NODE_ANSWERS: Readonly<Record<string, NodeAnswer>> = {
     example: { openapi: '3.1.0', info: { title: 'Tollgate entity API', version: '6.0' } },
     others: { ...ADMITTED, '503': 'unavailable' },
   },
+  'GET /openapi/realtime.json': {
+    description: 'The description of the charging port.',
+    schema: ref('apiDescription'),
+    example: { openapi: '3.1.0', info: { title: 'Tollgate charging', version: '6.0' } },
+    others: ADMITTED,
+  },
   'GET /docs': {
     description: 'This document as a page.',
     schema: text('An HTML page.'),

@@ -120,6 +120,12 @@ export const NODE_ENDPOINTS = {
     access: 'user',
     about: 'API description (OpenAPI)',
   },
+  chargingOpenapi: {
+    method: 'GET',
+    path: '/openapi/realtime.json',
+    access: 'user',
+    about: 'API description of the charging port (OpenAPI)',
+  },
   docs: { method: 'GET', path: '/docs', access: 'user', about: 'API description as a page' },
 } as const satisfies Record<string, Endpoint>
 
