@@ -14,12 +14,24 @@ export interface MadeDocument {
 
 export type DocumentOf = (request: FastifyRequest, reply: FastifyReply) => Promise<MadeDocument>
 
+export interface ApiDocuments {
+  readonly documentOf: DocumentOf
+  /** The document of the charging port. */
+  charging(): Representations
+}
+
 /** The page loads no resources and runs no scripts; its style is inline. */
 const PAGE_POLICY =
   "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; frame-ancestors 'none'"
 
 const HEADERS = { 'cache-control': 'private, no-cache' }
+const JSON_TYPE = 'application/json; charset=utf-8'
 const OTHERS = { ...ADMITTED, '503': 'unavailable' } as const
+
+const DESCRIPTION = named('apiDescription', {
+  ...object('An OpenAPI 3.1 document.', { openapi: text('Always `3.1.0`.') }, ['openapi']),
+  additionalProperties: anyValue('A member of the document.'),
+})
 
 const json = endpoint({
   method: 'GET',
@@ -29,20 +41,35 @@ const json = endpoint({
   about: 'API description (OpenAPI)',
   answer: {
     description: 'This document.',
-    schema: named('apiDescription', {
-      ...object('An OpenAPI 3.1 document.', { openapi: text('Always `3.1.0`.') }, ['openapi']),
-      additionalProperties: anyValue('A member of the document.'),
-    }),
+    schema: DESCRIPTION,
     example: {
       openapi: '3.1.0',
       info: { title: 'Tollgate entity API', version: INTERFACE_VERSION },
     },
     others: OTHERS,
   },
-  async run(documentOf: DocumentOf, request, reply) {
+  async run({ documentOf }: ApiDocuments, request, reply) {
     const made = await documentOf(request, reply)
-    reply.headers(HEADERS).type('application/json; charset=utf-8')
+    reply.headers(HEADERS).type(JSON_TYPE)
     return sendKept(request, reply, made.json)
+  },
+})
+
+const charging = endpoint({
+  method: 'GET',
+  path: '/openapi/realtime.json',
+  access: 'user',
+  openPath: 'docs',
+  about: 'API description of the charging port (OpenAPI)',
+  answer: {
+    description: 'The description of the charging port.',
+    schema: DESCRIPTION,
+    example: { openapi: '3.1.0', info: { title: 'Tollgate charging', version: INTERFACE_VERSION } },
+    others: ADMITTED,
+  },
+  async run(documents: ApiDocuments, request, reply) {
+    reply.headers(HEADERS).type(JSON_TYPE)
+    return sendKept(request, reply, documents.charging())
   },
 })
 
@@ -59,11 +86,11 @@ const page = endpoint({
     type: 'text/html',
     others: OTHERS,
   },
-  async run(documentOf: DocumentOf, request, reply) {
+  async run({ documentOf }: ApiDocuments, request, reply) {
     const made = await documentOf(request, reply)
     reply.headers(HEADERS).type('text/html; charset=utf-8')
     return sendKept(request, reply.header('content-security-policy', PAGE_POLICY), made.page)
   },
 })
 
-export const API_PAGE_ENDPOINTS = [json, page]
+export const API_PAGE_ENDPOINTS = [json, charging, page]

@@ -1,4 +1,7 @@
-/** API description: `/openapi.json` for programs, `/docs` for people. */
+/**
+ * API description: `/openapi.json` for programs, `/docs` for people, and that of the charging port,
+ * `/openapi/realtime.json`.
+ */
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { FIELD_CATEGORIES, type FieldSettings } from '../catalog/settings/stored-config.ts'
@@ -9,17 +12,17 @@ import type { CurrentFields } from '../entities/fields/current.ts'
 import type { FieldDefinition } from '../entities/fields/field-definition.ts'
 import type { Logger } from '../runtime/log.ts'
 import { API_PAGE_ENDPOINTS, type DocumentOf, type MadeDocument } from './api-endpoints.ts'
-import { compressed } from './encodings.ts'
+import { compressed, type Representations } from './encodings.ts'
 import { INTERFACE_VERSION } from './heartbeat.ts'
 import { errorHandler } from './http/answer.ts'
 import { addEndpoints } from './http/endpoint.ts'
-import { openApiDocument } from './openapi/document.ts'
+import { type OpenApiDocument, openApiDocument } from './openapi/document.ts'
 import { apiPage } from './openapi/page.ts'
 
 /**
- * Both take a tenth of a second to make, so they are kept until the configured fields change. If
- * these cannot be read or compiled, the request fails with that error. An unauthenticated client
- * sees only the built-in fields, and no address of the node but loopback.
+ * The first two take a tenth of a second to make, so they are kept until the configured fields
+ * change. If these cannot be read or compiled, the request fails with that error. An
+ * unauthenticated client sees only the built-in fields, and no address of the node but loopback.
  */
 export function addApiPages(
   server: FastifyInstance,
@@ -28,7 +31,15 @@ export function addApiPages(
 ): void {
   server.register(async (routes) => {
     routes.setErrorHandler(errorHandler(log))
-    addEndpoints(routes, API_PAGE_ENDPOINTS, createDocuments(pages), pages.openPaths)
+    let charging: Representations | undefined
+    const documents = {
+      documentOf: createDocuments(pages),
+      charging: () => {
+        charging ??= compressed(JSON.stringify(pages.charging()))
+        return charging
+      },
+    }
+    addEndpoints(routes, API_PAGE_ENDPOINTS, documents, pages.openPaths)
   })
 }
 
@@ -39,6 +50,8 @@ export interface ApiPages {
   readonly port: number
   /** Whether the caller is authenticated and may see the configured fields. */
   isAuthenticated(request: FastifyRequest, reply: FastifyReply): Promise<boolean>
+  /** The document of the charging port. */
+  readonly charging: () => OpenApiDocument
   /** `openApiDocument`, unless in tests. */
   readonly make?: typeof openApiDocument
 }

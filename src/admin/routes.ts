@@ -24,11 +24,12 @@ import { addClockRoutes } from './clock/routes.ts'
 import { addConsole } from './console/files.ts'
 import { announceCustomerChange } from './customer-changes.ts'
 import { HEALTH_ENDPOINTS, type HealthChecks } from './health.ts'
-import { HEARTBEAT_ENDPOINT } from './heartbeat.ts'
+import { HEARTBEAT_ENDPOINT, INTERFACE_VERSION } from './heartbeat.ts'
 import { addEndpoints } from './http/endpoint.ts'
 import { addEntityApi } from './http/entity-routes.ts'
 import { addLiveRoutes } from './live/routes.ts'
 import { METRICS_ENDPOINT } from './metrics.ts'
+import { chargingDocument } from './openapi/charging.ts'
 import { addPaymentRoutes } from './payments/routes.ts'
 import type { Payments } from './payments.ts'
 import { addReportRoutes } from './reports/routes.ts'
@@ -70,7 +71,9 @@ export function addRoutes(server: FastifyInstance, parts: RouteParts): void {
   addLiveRoutes(server, { config, clock, log, metrics, health, guard: auth.guard })
   const { fields } = entityApi
   const { isAuthenticated } = auth
-  addApiPages(server, { fields, openPaths, port: config.admin.port, isAuthenticated }, log)
+  const charging = () => chargingDocument(config, INTERFACE_VERSION)
+  const { port } = config.admin
+  addApiPages(server, { fields, openPaths, port, charging, isAuthenticated }, log)
   addConsole(server)
   auth.addRoutes(server)
   const categories = createCategories(config)

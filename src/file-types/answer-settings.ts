@@ -26,10 +26,10 @@ export const answerSettingKeys = [HOLDING, THRESHOLD, FINAL_UNIT, LOW_BALANCE] a
 
 /** Largest number of seconds in the protocol (32 bits). */
 const HOLDING_SECONDS_MAX = 2 ** 32 - 1
-const ACTIONS = ['none', 'terminate', 'redirect', 'restrict'] as const
+export const FINAL_UNIT_ACTIONS = ['none', 'terminate', 'redirect', 'restrict'] as const
 const OCTET = '(?:25[0-5]|2[0-4]\\d|1\\d\\d|[1-9]?\\d)'
 const IPV4 = new RegExp(`^${OCTET}(?:\\.${OCTET}){3}$`)
-const ADDRESS_TYPES = ['ipv4', 'ipv6', 'url', 'sip'] as const
+export const ADDRESS_TYPES = ['ipv4', 'ipv6', 'url', 'sip'] as const
 
 /** Compiles settings by usage type. Throws `FieldError` with the path of an invalid value. */
 export function compileAnswerSettings(
@@ -88,7 +88,7 @@ function moneyAt(section: Fields, key: string, path: string): number | null {
 }
 
 export const FINAL_UNIT_KEYS = ['action', 'address_type', 'address', 'filters']
-const keysOfAction: Readonly<Record<(typeof ACTIONS)[number], readonly string[]>> = {
+const keysOfAction: Readonly<Record<(typeof FINAL_UNIT_ACTIONS)[number], readonly string[]>> = {
   none: [],
   terminate: [],
   redirect: ['address_type', 'address'],
@@ -97,7 +97,7 @@ const keysOfAction: Readonly<Record<(typeof ACTIONS)[number], readonly string[]>
 
 function compileFinalUnit(document: unknown, path: string): FinalUnitAction {
   const section = objectAt(document, path, FINAL_UNIT_KEYS)
-  const action = oneOfAt(section['action'], `${path}.action`, ACTIONS)
+  const action = oneOfAt(section['action'], `${path}.action`, FINAL_UNIT_ACTIONS)
   for (const key of FINAL_UNIT_KEYS.slice(1)) {
     if (isUnset(section[key]) || keysOfAction[action].includes(key)) continue
     throw new FieldError(`${path}.${key}`, `does not apply to the action ${action}`)

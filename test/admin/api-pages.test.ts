@@ -24,6 +24,10 @@ function pages() {
         },
         openPaths: ['docs'],
         port: 8182,
+        charging: () => {
+          made.push('charging')
+          return DOCUMENT
+        },
         isAuthenticated: async ({ headers }) => headers.cookie !== undefined,
         make: (_, { baseUrl }) => {
           made.push(baseUrl)
@@ -98,6 +102,18 @@ describe('the description of the API', () => {
       const again = await get(port, '/openapi.json', known)
       expect([again.status, again.bytes.length, again.sent['etag']]).toEqual([304, 0, sent['etag']])
     }
+  })
+
+  it('of charging is made once, when it is first asked for', async () => {
+    const { made, prepare } = pages()
+    const { port } = await bareServer(prepare)
+    const path = '/openapi/realtime.json'
+    const first = await get(port, path, { 'accept-encoding': 'gzip' })
+    expect(first.sent).toMatchObject({ 'content-encoding': 'gzip' })
+    expect(JSON.parse(gunzipSync(first.bytes).toString())).toMatchObject({ openapi: '3.1.0' })
+    const known = { 'accept-encoding': 'gzip', 'if-none-match': String(first.sent['etag']) }
+    expect((await get(port, path, known)).status).toBe(304)
+    expect(made).toEqual(['charging'])
   })
 
   it('is asked for again after it could not be made', async () => {

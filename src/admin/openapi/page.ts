@@ -21,7 +21,8 @@ export function apiPage(document: OpenApiDocument): string {
 <header>
 <h1>${escaped(info.title)} <small>${escaped(info.version)}</small></h1>
 <p>${inline(info.description)}</p>
-<p>For programs: <a href="/openapi.json">openapi.json</a> (OpenAPI 3.1).</p>
+<p>For programs: <a href="/openapi.json">openapi.json</a> (OpenAPI 3.1), and of the charging port
+<a href="/openapi/realtime.json">openapi/realtime.json</a>.</p>
 </header>
 <nav aria-label="Collections">
 <h2>Collections</h2>

@@ -1,10 +1,10 @@
 /** Charge requests over HTTP: authentication, message format, and location of the message. */
+import { httpStatus } from '../../file-types/http-status.ts'
 import { monotonicMs } from '../../runtime/clock.ts'
 import type { Logger } from '../../runtime/log.ts'
 import type { Metrics } from '../../runtime/metrics.ts'
 import type { ChargeOf } from '../charge.ts'
 import type { DecodeError } from '../codecs/codec.ts'
-import { httpStatus } from '../codecs/result-codes.ts'
 import { isMessageFormat, type MessageFormat, type MessageFormats } from '../message-formats.ts'
 import type {
   Admitted,

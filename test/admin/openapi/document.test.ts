@@ -208,7 +208,9 @@ describe('the documentation page', () => {
   it('needs no script and no external resource', () => {
     expect(page).not.toMatch(/<script|<link|<img|\son\w+=|url\(|@import/)
     const addresses = [...page.matchAll(/(?:href|src)="([^"]*)"/g)].map(([, address]) => address)
-    expect(addresses.every((address) => /^#|^\/openapi\.json$/.test(address ?? ''))).toBe(true)
+    expect(
+      addresses.every((address) => /^#|^\/openapi(?:\/realtime)?\.json$/.test(address ?? '')),
+    ).toBe(true)
   })
 
   it('is well-formed, and every id is unique', () => {

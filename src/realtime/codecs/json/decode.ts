@@ -3,18 +3,16 @@ import { fieldAt } from '../../../domain/catalogue.ts'
 import {
   type ChargeRequest,
   opensSession,
-  type RequestKind,
   type ServiceRequest,
   type SubscriberKey,
 } from '../../../domain/charge-request.ts'
-import type { DecodeContext, Decoded, DecodeError } from '../codec.ts'
 import {
-  isGiven,
-  JsonFieldReader,
-  type JsonObject,
+  PLAIN_RECORD_TYPES,
+  SESSION_ID_CHARS_MAX,
   SUBSCRIBER_CHARS_MAX,
-  UNUSABLE,
-} from './fields.ts'
+} from '../../../file-types/plain-fields.ts'
+import type { DecodeContext, Decoded, DecodeError } from '../codec.ts'
+import { isGiven, JsonFieldReader, type JsonObject, UNUSABLE } from './fields.ts'
 import { parseObject } from './parse.ts'
 import { readServices } from './services.ts'
 import { isUnusable } from './text.ts'
@@ -32,34 +30,14 @@ export interface JsonEnvelope {
   wantsCost: boolean
 }
 
-const SESSION_ID_CHARS_MAX = 256
 /** Limit for fields that rules read; any value that a rule compares is shorter. */
 const FIELD_CHARS_MAX = 256
-
-/** Names and codes of `record_type`, including those of older network elements. */
-const kinds = new Map<unknown, RequestKind>([
-  ['start_request', 'start'],
-  ['update_request', 'update'],
-  ['release_request', 'release'],
-  ['event_request', 'event'],
-  ['initial_request', 'start'],
-  ['final_request', 'release'],
-  ['postpay_charge_request', 'event'],
-  [1, 'start'],
-  [2, 'update'],
-  [3, 'release'],
-  [4, 'event'],
-  ['1', 'start'],
-  ['2', 'update'],
-  ['3', 'release'],
-  ['4', 'event'],
-])
 
 export function decode(body: Buffer, context: DecodeContext): Decoded<JsonEnvelope, ChargeRequest> {
   const object = parseObject(body)
   if (typeof object === 'string') return { ok: false, error: { field: 'body', why: object } }
   const recordType = object['record_type']
-  const kind = kinds.get(recordType)
+  const kind = PLAIN_RECORD_TYPES.get(recordType)
   if (kind === undefined) return { ok: false, error: recordTypeError(recordType) }
 
   const reader = new JsonFieldReader()

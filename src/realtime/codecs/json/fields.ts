@@ -21,7 +21,6 @@ export function instantMs(value: unknown, zone: string): number | null {
 /** A parsed JSON object that has not been validated. */
 export type JsonObject = Record<string, unknown>
 
-export const SUBSCRIBER_CHARS_MAX = 64
 const DIGITS = /^\d{1,16}$/
 
 /**

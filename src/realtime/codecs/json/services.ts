@@ -8,21 +8,16 @@ import {
 import { isSameService } from '../../../domain/session-services.ts'
 import { codeAt, lengthOf } from '../../../domain/text-codes.ts'
 import {
-  isGiven,
-  isObject,
-  type JsonFieldReader,
-  type JsonObject,
+  RATING_GROUP_MAX,
+  SERVICE_IDENTIFIER_MAX,
+  SERVICE_IDENTIFIERS_MAX,
   SUBSCRIBER_CHARS_MAX,
-} from './fields.ts'
+  USAGET_CHARS_MAX,
+} from '../../../file-types/plain-fields.ts'
+import { isGiven, isObject, type JsonFieldReader, type JsonObject } from './fields.ts'
 
 /** Properties of a request that determine the required fields of its services. */
 type RequestForm = Pick<ChargeRequest, 'kind' | 'refund'>
-
-const RATING_GROUP_MAX = 2 ** 32 - 1
-const SERVICE_IDENTIFIER_MAX = 2 ** 32 - 1
-/** Limit per service. */
-const SERVICE_IDENTIFIERS_MAX = 16
-const USAGET_CHARS_MAX = 64
 
 /** The services of the request; an empty list if it has none and none is required. */
 export function readServices(

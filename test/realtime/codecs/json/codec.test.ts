@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { plainOutcome, type Reason, reasons } from '../../../../src/domain/charge-outcome.ts'
 import { serviceRequest } from '../../../../src/domain/charge-request.ts'
-import { httpStatus } from '../../../../src/realtime/codecs/result-codes.ts'
+import { httpStatus } from '../../../../src/file-types/http-status.ts'
 import { DECODE_CONTEXT, jsonCodec } from '../../../support/realtime/codecs/settings.ts'
 
 const nowMs = Date.UTC(2026, 10, 21, 10)

@@ -1,4 +1,4 @@
-import type { Reason } from '../../domain/charge-outcome.ts'
+import type { Reason } from '../domain/charge-outcome.ts'
 
 /** HTTP status of every outcome: a denial is an answer (200), a failure an outage (503). */
 export const httpStatus = {
