@@ -10,6 +10,7 @@ import { cycleAt } from '../src/domain/cycle.ts'
 import type { OperationLine } from '../src/domain/line.ts'
 import { UNLIMITED } from '../src/domain/pricing/tier.ts'
 import { emptyService } from '../src/domain/segment.ts'
+import { plainPricing } from '../src/domain/segment-parts.ts'
 import type { SegmentStart, Session } from '../src/domain/session.ts'
 import { settle } from '../src/domain/settle.ts'
 import { FOREVER_MS } from '../src/domain/time.ts'
@@ -144,15 +145,7 @@ function openOne(
   const { key: cycle, toMs: endMs } = cycleAt(nowMs, 'UTC', 1)
   const next: SegmentStart = {
     key: 'DATA',
-    rateKey: 'DATA',
-    plan: 'DEMO_PREPAID',
-    cycle,
-    tariff,
-    priceOf: 'BASE',
-    band: '',
-    others: [],
-    taxes: [],
-    rounding: null,
+    pricing: plainPricing({ rateKey: 'DATA', plan: 'DEMO_PREPAID', cycle, tariff }),
     hasGroups: false,
     fundingSources: [],
     isPrepaid: true,

@@ -6,6 +6,7 @@ import type { ChargeRequest } from '../../src/domain/charge-request.ts'
 import { packResult, unpackResult } from '../../src/domain/packed-outcomes.ts'
 import { UNLIMITED } from '../../src/domain/pricing/tier.ts'
 import { emptyService } from '../../src/domain/segment.ts'
+import { plainPricing } from '../../src/domain/segment-parts.ts'
 import type { SegmentStart } from '../../src/domain/session.ts'
 import { settle } from '../../src/domain/settle.ts'
 import { FOREVER_MS } from '../../src/domain/time.ts'
@@ -155,15 +156,7 @@ function settling(): () => void {
   }
   const next: SegmentStart = {
     key: 'DATA',
-    rateKey: 'DATA',
-    plan: 'PLAN',
-    cycle: '202611',
-    tariff,
-    priceOf: 'BASE',
-    band: '',
-    others: [],
-    taxes: [],
-    rounding: null,
+    pricing: plainPricing({ rateKey: 'DATA', plan: 'PLAN', cycle: '202611', tariff }),
     hasGroups: false,
     fundingSources: [],
     isPrepaid: true,

@@ -51,8 +51,8 @@ export function allocate(
 }
 
 /** Whether the customer also pays the price of another tariff category. */
-function hasAdded({ others }: PricedSegment): boolean {
-  for (const { isAdded } of others) if (isAdded) return true
+function hasAdded({ pricing }: PricedSegment): boolean {
+  for (const { isAdded } of pricing.others) if (isAdded) return true
   return false
 }
 
@@ -77,7 +77,7 @@ export function hasUnits(
 function isPaid(segment: PricedSegment, plan: Allocation, units: number): boolean {
   if (plan.unpaid > 0) return false
   const money = plan.money.reduce((sum, { micros }) => sum + micros, 0)
-  return peakPrice(segment, plan.chargedUnits, units) - segment.charged <= money
+  return peakPrice(segment, plan.chargedUnits, units) - segment.counts.charged <= money
 }
 
 /**
@@ -95,18 +95,20 @@ export function allocateUsed(
 ): Allocation {
   const plan = emptyPlan(units)
   let pool: Pool | null = null
-  if (segment.carried !== null) allocateSold(segment, segment.carried, plan)
+  const { tariff } = segment.pricing
+  const { carried, includedMoneyUnits } = segment.counts
+  if (carried !== null) allocateSold(segment, carried, plan)
   for (const source of segment.fundingSources) {
     if (!source.isGroup) continue
     const bucket = findBucket(work, source)
     if (bucket === undefined) continue
     if (bucket.kind === 'units') takeUnits(plan, source, availableIn(bucket))
     else {
-      pool ??= new Pool(segment.tariff, false, segment.includedMoneyUnits, segment.carried?.covered)
+      pool ??= new Pool(tariff, false, includedMoneyUnits, carried?.covered)
       takeCovered(plan, source, availableIn(bucket), pool)
     }
   }
-  if (isFree(segment.tariff)) {
+  if (isFree(tariff)) {
     if (hasAdded(segment)) plan.money = moneyOffers(work, segment, order)
     takePriced(plan, plan.unpaid)
     return plan
@@ -182,13 +184,13 @@ export function moneyOffers(
 }
 
 /** The rest of an interval that an earlier segment began is already paid for. */
-function allocateSold(segment: PricedSegment, carried: Carried, plan: Allocation): void {
-  const includedMoneyUnits = Math.min(plan.unpaid, carried.coveredSold - segment.includedMoneyUnits)
+function allocateSold({ counts }: PricedSegment, carried: Carried, plan: Allocation): void {
+  const includedMoneyUnits = Math.min(plan.unpaid, carried.coveredSold - counts.includedMoneyUnits)
   if (includedMoneyUnits > 0) {
     addSlice(plan, includedMoneyUnits, true)
     plan.includedMoneyUnits += includedMoneyUnits
   }
-  takePriced(plan, Math.max(0, Math.min(plan.unpaid, carried.pricedSold - segment.chargedUnits)))
+  takePriced(plan, Math.max(0, Math.min(plan.unpaid, carried.pricedSold - counts.chargedUnits)))
 }
 
 /** Funding sources for units that no group includes. */
@@ -239,8 +241,9 @@ class Pool {
 }
 
 /** The pool of money for units that no group includes. */
-function poolOf({ tariff, access, chargedUnits, carried }: PricedSegment): Pool {
-  return new Pool(tariff, access, chargedUnits, carried?.priced)
+function poolOf({ pricing, counts }: PricedSegment): Pool {
+  const { access, chargedUnits, carried } = counts
+  return new Pool(pricing.tariff, access, chargedUnits, carried?.priced)
 }
 
 function takeUnits(plan: Allocation, { owner, id }: BucketRef, available: number): void {

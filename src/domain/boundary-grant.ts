@@ -52,7 +52,7 @@ export function allocateAcrossBoundary(
   if (covered !== null) return covered
   // If not even one unit can be paid after the boundary, the validity time limits the grant.
   const plan = allocate(work, segment, order, possible)
-  const micros = peakPrice(segment, plan.chargedUnits, possible) - segment.charged
+  const micros = peakPrice(segment, plan.chargedUnits, possible) - segment.counts.charged
   return { plan, granted: possible, slices: [], micros, keepsTerms: true }
 }
 
@@ -78,7 +78,7 @@ class BoundaryAllocation {
     this.#work = work
     this.#segment = segment
     this.#order = order
-    this.#isSameRate = start.rateKey === segment.rateKey
+    this.#isSameRate = start.pricing.rateKey === segment.pricing.rateKey
     this.#later = {
       service,
       subscriber: withCounters(work.subscriber, after.subscriber),
@@ -129,40 +129,44 @@ class BoundaryAllocation {
   #peakWithin(units: PricedUnits, granted: number): number {
     const segment = this.#segment
     const next = this.#next
-    const isSame = segment.others.every((other, index) => {
-      const then = next.others[index]
+    const isSame = segment.pricing.others.every((other, index) => {
+      const then = next.pricing.others[index]
       return then !== undefined && isSameTariff(other.tariff, then.tariff)
     })
-    const cut = next.others.map((other) => ({ ...other, tariff: cutAtTiers(other.tariff) }))
-    const after = isSame ? 0 : peakOfOthers({ ...next, others: cut }, granted)
+    const cut = next.pricing.others.map((other) => ({ ...other, tariff: cutAtTiers(other.tariff) }))
+    const pricing = { tariff: next.pricing.tariff, others: cut }
+    const after = isSame ? 0 : peakOfOthers({ ...next, pricing }, granted)
     const others = peakOfOthers(segment, granted) + after
-    return this.#peakOfRetail(units) + others - priceOf(segment, segment.chargedUnits, segment.used)
+    const { chargedUnits, used } = segment.counts
+    return this.#peakOfRetail(units) + others - priceOf(segment, chargedUnits, used)
   }
 
   #peakOfRetail(units: PricedUnits): number {
     const segment = this.#segment
-    const next = this.#next
-    const isSameRate = this.#isSameRate
-    const { tariff, chargedUnits: from, access, carried } = segment
+    const { tariff: next } = this.#next.pricing
+    const { tariff } = segment.pricing
+    const { chargedUnits: from, access, carried } = segment.counts
     const { total } = units
-    if (isSameRate && isSameTariff(tariff, next.tariff)) {
+    if (this.#isSameRate && isSameTariff(tariff, next)) {
       return peakCharge(tariff, from, from + total, access, carried?.priced)
     }
-    if (!isFew(units) && (crossesTiers(tariff) || crossesTiers(next.tariff))) {
+    if (!isFew(units) && (crossesTiers(tariff) || crossesTiers(next))) {
       return this.#highest(units)
     }
     let peak = 0
-    for (const before of splitsOf(segment, next.tariff, units)) {
+    for (const before of splitsOf(segment, next, units)) {
       peak = Math.max(peak, this.#splitAt(before, Math.min(units.after, total - before)))
     }
-    const isKnown = isFew(units) || hasSteps(tariff, next.tariff)
-    return peak + (isKnown ? 0 : highestIntervalPrice(next.tariff))
+    const isKnown = isFew(units) || hasSteps(tariff, next)
+    return peak + (isKnown ? 0 : highestIntervalPrice(next))
   }
 
   /** An upper bound: both sides at their highest. */
   #highest({ before, total }: PricedUnits): number {
-    const { tariff, chargedUnits: from, access, carried } = this.#segment
-    const next = this.#next.tariff
+    const { pricing, counts } = this.#segment
+    const { tariff } = pricing
+    const { chargedUnits: from, access, carried } = counts
+    const { tariff: next } = this.#next.pricing
     const reached = (carried?.priced.at ?? 0) + (carried?.priced.before ?? 0) + from
     const position = { ...START_POSITION, at: this.#isSameRate ? reached : 0 }
     const isBorne = this.#work.service.accessCharged
@@ -174,18 +178,18 @@ class BoundaryAllocation {
 
   /** Micros for the given numbers of charged units before and after the boundary. */
   #splitAt(before: number, after: number): number {
-    const segment = this.#segment
-    const next = this.#next
-    const isSameRate = this.#isSameRate
+    const { pricing, counts } = this.#segment
+    const { tariff: next } = this.#next.pricing
     const work = this.#work
-    const { tariff, access, carried } = segment
-    const chargedUnits = segment.chargedUnits + before
-    const sum = peakCharge(tariff, segment.chargedUnits, chargedUnits, access, carried?.priced)
+    const { tariff } = pricing
+    const { access, carried } = counts
+    const chargedUnits = counts.chargedUnits + before
+    const sum = peakCharge(tariff, counts.chargedUnits, chargedUnits, access, carried?.priced)
     if (after === 0) return sum
     const isBorne = work.service.accessCharged || (access && chargedUnits > 0)
-    const ended = { tariff, access, chargedUnits, carried }
-    const position = isSameRate ? pricedPosition(ended, next.tariff) : null
-    return sum + peakCharge(next.tariff, 0, after, !isBorne, position)
+    const ended = { access, chargedUnits, carried }
+    const position = this.#isSameRate ? pricedPosition(tariff, ended, next) : null
+    return sum + peakCharge(next, 0, after, !isBorne, position)
   }
 }
 
@@ -197,14 +201,24 @@ function withCounters(owner: OwnerState, opened: OwnerState): OwnerState {
 }
 
 /** The segment after the boundary, before any usage. */
-function nextOf(segment: Segment, service: ServiceSession, { start }: AfterBoundary) {
+function nextOf(
+  segment: Segment,
+  service: ServiceSession,
+  { start }: AfterBoundary,
+): PricedSegment {
+  const { pricing, counts } = segment
   const othersAccessCharged =
-    service.othersAccessCharged || (segment.used > 0 && segment.others.length > 0)
-  const accessCharged = service.accessCharged || (segment.access && segment.chargedUnits > 0)
-  const { carried, others } = continuePrice(segment, start, othersAccessCharged)
-  const { tariff, fundingSources, isPrepaid } = start
+    service.othersAccessCharged || (counts.used > 0 && pricing.others.length > 0)
+  const accessCharged = service.accessCharged || (counts.access && counts.chargedUnits > 0)
+  const { carried, others } = continuePrice(segment, start.pricing, othersAccessCharged)
+  const { fundingSources, isPrepaid } = start
   const nothing = { used: 0, includedMoneyUnits: 0, chargedUnits: 0, charged: 0 }
-  return { tariff, others, carried, access: !accessCharged, fundingSources, isPrepaid, ...nothing }
+  return {
+    pricing: { tariff: start.pricing.tariff, others },
+    fundingSources,
+    isPrepaid,
+    counts: { carried, access: !accessCharged, ...nothing },
+  }
 }
 
 /** Units that prepaid buckets would pay after the boundary in excess of those paid before it. */
@@ -226,10 +240,11 @@ function additionalSlices(state: SettleState, plan: Allocation, then: Allocation
  * interval, except at the ends of tiers and at the start of an interval on either side.
  */
 function splitsOf(segment: Segment, next: Tariff, units: PricedUnits): Set<number> {
-  const { tariff, chargedUnits, access, carried } = segment
+  const { pricing, counts } = segment
+  const { tariff } = pricing
   const { total, before } = units
   if (isFew(units)) return eachSplit(units)
-  const position = pricedPosition({ tariff, access, chargedUnits, carried }, tariff)
+  const position = pricedPosition(tariff, counts, tariff)
   const reached = position.at + position.before
   const ends = (of: Tariff) => tierEnds(of).flatMap((end) => within(end - reached, total))
   const splits = new Set([0, before])

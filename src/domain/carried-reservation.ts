@@ -42,8 +42,8 @@ export function returnToBucket(
 ): void {
   bucket.free += amount
   if (bucket.toMs > atMs || bucket.counter !== '') return
-  if (bucket.kind === 'units') segment.forfeitedUnits += amount
-  else segment.forfeitedMicros += amount
+  if (bucket.kind === 'units') segment.counts.forfeitedUnits += amount
+  else segment.counts.forfeitedMicros += amount
 }
 
 /** The amount reserved in a bucket before a boundary, and the total spent at that time. */

@@ -28,7 +28,8 @@ export function isMoneySource(owners: Owners, source: FundingSource): boolean {
 }
 
 /** Debt that one of the two owners incurred in a segment, including debt carried into it. */
-export function debtIn({ debt, accountDebt, carried }: Segment, slot: OwnerSlot): number {
+export function debtIn({ counts }: Segment, slot: OwnerSlot): number {
+  const { debt, accountDebt, carried } = counts
   const ofAccount = accountDebt + (carried?.accountDebt ?? 0)
   return slot === 1 ? ofAccount : debt + (carried?.debt ?? 0) - ofAccount
 }
@@ -43,8 +44,8 @@ export function forgive(
   const owner = ownerAt(work, slot)
   const forgiven = Math.min(micros, debtIn(segment, slot), owner === null ? 0 : debtOf(owner))
   if (forgiven === 0) return 0
-  segment.debt -= forgiven
-  if (slot === 1) segment.accountDebt -= forgiven
+  segment.counts.debt -= forgiven
+  if (slot === 1) segment.counts.accountDebt -= forgiven
   writableOwner(work, slot).owed -= forgiven
   return forgiven
 }

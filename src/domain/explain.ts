@@ -5,6 +5,7 @@
  */
 import { RETAIL } from './catalogue.ts'
 import { CREDIT, parseGroupCounter, UNLIMITED_TOTAL } from './counters.ts'
+import type { Counts } from './counts.ts'
 import { exactText, type Fraction, integerFraction, product } from './exact.ts'
 import type { Line } from './line.ts'
 import { MICROS_DIGITS } from './money.ts'
@@ -83,37 +84,41 @@ export type RatingStep = PriceStep | TierStep | ChangeStep | PaymentStep
 
 /** `unitDigits`: units of the line are 10^-unitDigits base units. */
 export function explain(line: Line, unitDigits = 0): RatingStep[] {
-  const { rateKey: rate, priceOf: source, band, tariff, access, carried } = line
+  const { counts } = line
+  const { rateKey: rate, priceOf: source, band, tariff, others } = line.pricing
+  const { access, carried } = counts
   const unit: Fraction = { numerator: 1n, denominator: 10n ** BigInt(unitDigits) }
   const retail = { category: RETAIL, rate, source, band }
   const steps: RatingStep[] = [
     ...priceSteps(
       { ...retail, part: 'charge' },
       tariff,
-      line.chargedUnits,
+      counts.chargedUnits,
       access,
       unit,
       carried?.priced,
     ),
   ]
-  if (line.includedMoneyUnits !== 0) {
+  if (counts.includedMoneyUnits !== 0) {
     const what = { ...retail, part: 'included' } as const
-    steps.push(...priceSteps(what, tariff, line.includedMoneyUnits, false, unit, carried?.covered))
+    steps.push(
+      ...priceSteps(what, tariff, counts.includedMoneyUnits, false, unit, carried?.covered),
+    )
   }
-  for (const [index, other] of line.others.entries()) {
+  for (const [index, other] of others.entries()) {
     const { category, rateKey, isAdded } = other
     const part = isAdded ? 'charge' : 'shown'
     const what = { category, rate: rateKey, source: 'BASE', band: '', part } as const
     const position = carried?.others[index]
-    steps.push(...priceSteps(what, other.tariff, line.used, access, unit, position))
+    steps.push(...priceSteps(what, other.tariff, counts.used, access, unit, position))
   }
-  for (const payment of line.payments) steps.push(paymentStep(payment, unit))
-  steps.push(...debtSteps(line))
+  for (const payment of counts.payments) steps.push(paymentStep(payment, unit))
+  steps.push(...debtSteps(counts))
   return steps
 }
 
 /** Unpaid amounts: the debt of the subscriber, then that of the account. */
-function debtSteps({ debt, accountDebt }: Line): PaymentStep[] {
+function debtSteps({ debt, accountDebt }: Counts): PaymentStep[] {
   const own = debt - accountDebt
   const steps: PaymentStep[] = own === 0 ? [] : [{ step: 'debt', money: microsText(own) }]
   if (accountDebt === 0) return steps

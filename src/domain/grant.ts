@@ -33,7 +33,7 @@ function reserveAcross(work: SettlementWork, segment: Segment, program: ChargePr
   const { plan, granted, slices, micros, keepsTerms } = cover
   segment.endMs = keepsTerms ? FOREVER_MS : fromMs
   segment.after = keepsTerms ? null : { digest, endMs: start.endMs }
-  const cost = Math.max(0, peakPrice(segment, plan.chargedUnits, granted) - segment.charged)
+  const cost = Math.max(0, peakPrice(segment, plan.chargedUnits, granted) - segment.counts.charged)
   reservePlan(work, segment, nextOrder, plan, granted)
   for (const { bucket, units } of slices) if (bucket !== null) hold(work, bucket, units)
   const { reservation } = work.service
@@ -50,23 +50,21 @@ function reservePlan(
   plan: Allocation,
   granted: number,
 ): void {
-  const { carried } = segment
-  const includedThen = segment.includedMoneyUnits + plan.includedMoneyUnits
-  const { tariff, includedMoneyUnits } = segment
+  const { pricing, counts } = segment
   const includedMicros = peakCharge(
-    tariff,
-    includedMoneyUnits,
-    includedThen,
+    pricing.tariff,
+    counts.includedMoneyUnits,
+    counts.includedMoneyUnits + plan.includedMoneyUnits,
     false,
-    carried?.covered,
+    counts.carried?.covered,
   )
   const charged = peakPrice(segment, plan.chargedUnits, granted)
   for (const { bucket, units } of plan.slices) {
     if (bucket !== null) hold(work, bucket, units)
   }
-  const covering = includedMicros - segment.includedMicros
+  const covering = includedMicros - counts.includedMicros
   const groupHolds = holdMoney(work, plan.groupMoney, covering, EMPTY_RESERVATION.money)
-  const money = holdMoney(work, plan.money, charged - segment.charged, groupHolds)
+  const money = holdMoney(work, plan.money, charged - counts.charged, groupHolds)
   work.granted = granted
   work.service.reservation = { units: granted, slices: plan.slices, money }
   work.finalUnit = plan.unpaid > 0 || isLast(work, segment, plan, order)
@@ -80,14 +78,14 @@ function isLast(
   order: readonly FundingSource[],
 ): boolean {
   if (hasUnits(work, segment, order)) return false
-  const { tariff, others, carried, access, fundingSources, isPrepaid } = segment
-  const used = segment.used + work.granted
-  const chargedUnits = segment.chargedUnits + plan.chargedUnits
-  const includedMoneyUnits = segment.includedMoneyUnits + plan.includedMoneyUnits
+  const { pricing, fundingSources, isPrepaid, counts: now } = segment
+  const { carried, access } = now
+  const used = now.used + work.granted
+  const chargedUnits = now.chargedUnits + plan.chargedUnits
+  const includedMoneyUnits = now.includedMoneyUnits + plan.includedMoneyUnits
   const charged = priceOf(segment, chargedUnits, used)
-  const terms = { tariff, others, carried, access, fundingSources, isPrepaid }
-  const ahead = { ...terms, used, includedMoneyUnits, chargedUnits, charged }
-  return allocate(work, ahead, order, 1).unpaid > 0
+  const counts = { carried, access, used, includedMoneyUnits, chargedUnits, charged }
+  return allocate(work, { pricing, fundingSources, isPrepaid, counts }, order, 1).unpaid > 0
 }
 
 /** Reserves `cost` in the offered buckets, and appends the holds to the existing ones. */

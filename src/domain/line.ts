@@ -1,7 +1,6 @@
 /** The line (CDR) of one segment: absolute totals and a version, so that the newest one wins. */
-import type { Carried, CategoryPrice, Payment } from './segment-parts.ts'
-import type { Tariff } from './tariff.ts'
-import type { LineRounding, TaxRule } from './tax.ts'
+import type { Counts } from './counts.ts'
+import type { Pricing } from './segment-parts.ts'
 
 export interface Line {
   /** Identifies the segment: session, opening, service, segment number. */
@@ -16,48 +15,14 @@ export interface Line {
   serviceIdentifier: string
   usaget: string
   calledNumber: string
-  rateKey: string
-  plan: string
-  cycle: string
-  /**
-   * Used units. Groups of units pay for `includedUnits`, included money for `includedMoneyUnits`,
-   * money for `chargedUnits`, and other buckets of units for the rest.
-   */
-  used: number
-  includedUnits: number
-  includedMoneyUnits: number
-  chargedUnits: number
-  /**
-   * Micros: paid by included money; charged price; the part of it that no bucket paid; of that the
-   * debt of the account.
-   */
-  includedMicros: number
-  charged: number
-  debt: number
-  accountDebt: number
-  /** Whether units beyond the groups are `over_group` instead of `out_group`. */
-  hasGroups: boolean
-  /** The terms of the price (SegmentStart), in enough detail to recompute it by hand. */
-  tariff: Tariff
-  carried: Carried | null
-  access: boolean
-  priceOf: string
-  band: string
-  others: CategoryPrice[]
-  taxes: TaxRule[]
-  rounding: LineRounding | null
-  forfeitedUnits: number
-  forfeitedMicros: number
-  payments: Payment[]
-  firstMs: number
-  lastMs: number
+  /** Shared with the segment, as the counts are: never changed. */
+  pricing: Pricing
+  counts: Counts
   /**
    * `open` while the segment may grow, then the reason of its end. Usage reported after expiry may
    * extend an `expired` one once more.
    */
   state: 'open' | 'ended' | 'closed' | 'expired'
-  /** Whether some of its usage was reported after the session expired. */
-  late: boolean
 }
 
 /** Information for people about the cause of a balance operation. Has no effect. */

@@ -1,5 +1,6 @@
 /** Creates the line of a segment in its current state, and splits its units by group usage. */
 import type { SegmentChange } from './charge-program.ts'
+import type { Counts } from './counts.ts'
 import type { Line } from './line.ts'
 import type { ServiceSession, Session } from './session.ts'
 
@@ -50,33 +51,9 @@ export function lineOf(
     serviceIdentifier: service.serviceIdentifier,
     usaget: service.usaget,
     calledNumber: service.calledNumber,
-    rateKey: segment.rateKey,
-    plan: segment.plan,
-    cycle: segment.cycle,
-    used: segment.used,
-    includedUnits: segment.includedUnits,
-    includedMoneyUnits: segment.includedMoneyUnits,
-    chargedUnits: segment.chargedUnits,
-    includedMicros: segment.includedMicros,
-    charged: segment.charged,
-    debt: segment.debt,
-    accountDebt: segment.accountDebt,
-    hasGroups: segment.hasGroups,
-    tariff: segment.tariff,
-    carried: segment.carried,
-    access: segment.access,
-    priceOf: segment.priceOf,
-    band: segment.band,
-    others: segment.others,
-    taxes: segment.taxes,
-    rounding: segment.rounding,
-    forfeitedUnits: segment.forfeitedUnits,
-    forfeitedMicros: segment.forfeitedMicros,
-    payments: segment.payments,
-    firstMs: segment.firstMs,
-    lastMs: segment.lastMs,
+    pricing: segment.pricing,
+    counts: segment.counts,
     state,
-    late: segment.late,
   }
 }
 
@@ -94,7 +71,7 @@ export function groupUnits({
   includedUnits,
   includedMoneyUnits,
   hasGroups,
-}: Pick<Line, 'used' | 'includedUnits' | 'includedMoneyUnits' | 'hasGroups'>): GroupUnits {
+}: Pick<Counts, 'used' | 'includedUnits' | 'includedMoneyUnits' | 'hasGroups'>): GroupUnits {
   const inGroup = includedUnits + includedMoneyUnits
   const beyond = used - inGroup
   return { inGroup, overGroup: hasGroups ? beyond : 0, outGroup: hasGroups ? 0 : beyond }

@@ -3,9 +3,10 @@ import { assert } from './assert.ts'
 import type { BucketRef, OwnerSlot } from './bucket.ts'
 import { findBucket, type SettlementWork, writableBucket } from './copy-on-write.ts'
 import { isGroupCounter } from './counters.ts'
+import { copyPayment } from './counts.ts'
 import { debtIn, forgive, ownerAt } from './debt.ts'
 import { isSamePayer, paymentsOf } from './price-continuation.ts'
-import { appended, copyPayment, recordCounter, recordPayment } from './segment.ts'
+import { appended, recordCounter, recordPayment } from './segment.ts'
 import type { Payment } from './segment-parts.ts'
 import type { Segment } from './session.ts'
 
@@ -26,7 +27,7 @@ export function refund(work: SettlementWork, segment: Segment, micros: number): 
 /** Debt of a segment that top-ups of its owner have paid, less the amount already returned. */
 function repaidIn(segment: Segment, slot: OwnerSlot): number {
   let repaid = debtIn(segment, slot)
-  for (const { owner, kind, amount } of paymentsOf(segment)) {
+  for (const { owner, kind, amount } of paymentsOf(segment.counts)) {
     if (kind === 'money' && owner === slot && amount < 0) repaid += amount
   }
   return repaid
@@ -75,13 +76,13 @@ function returnPaid(
   micros: number,
   isMeant: (payment: Payment) => boolean,
 ): number {
-  const earlier = segment.carried?.payments ?? []
+  const earlier = segment.counts.carried?.payments ?? []
   let left = micros
-  for (const payment of [...earlier, ...segment.payments].reverse()) {
+  for (const payment of [...earlier, ...segment.counts.payments].reverse()) {
     if (!isMeant(payment)) continue
     const isIts = (other: Payment) => isSamePayer(other, payment)
     const before = earlier.find(isIts)?.amount ?? 0
-    const returned = Math.min(left, before + (segment.payments.find(isIts)?.amount ?? 0))
+    const returned = Math.min(left, before + (segment.counts.payments.find(isIts)?.amount ?? 0))
     if (returned <= 0) continue
     left -= returned
     returnTo(work, ownPayment(segment, payment), returned)
@@ -90,10 +91,10 @@ function returnPaid(
 }
 
 function ownPayment(segment: Segment, payment: Payment): Payment {
-  const known = segment.payments.find((other) => isSamePayer(other, payment))
+  const known = segment.counts.payments.find((other) => isSamePayer(other, payment))
   if (known !== undefined) return known
   const own = { ...copyPayment(payment), amount: 0 }
-  segment.payments = appended(segment.payments, own)
+  segment.counts.payments = appended(segment.counts.payments, own)
   return own
 }
 

@@ -4,9 +4,10 @@
  * already paid for, tiers keep counting, and access price and minimum charge are due once per
  * session.
  */
+import type { Counts } from './counts.ts'
 import { modelOf } from './pricing/models.ts'
-import type { Carried, CategoryPrice, Payment } from './segment-parts.ts'
-import type { Segment, SegmentStart } from './session.ts'
+import type { Carried, CategoryPrice, Payment, Pricing } from './segment-parts.ts'
+import type { Segment } from './session.ts'
 import { canFall, charge, type PricePosition, type Tariff, type TariffTerms } from './tariff.ts'
 
 /** The position at the start of a run without earlier charged units. */
@@ -18,21 +19,8 @@ export const START_POSITION: PricePosition = Object.freeze({
   credit: 0,
 })
 
-/** The fields of an ended segment that its continuation depends on. */
-export type EndedSegment = Pick<
-  Segment,
-  | 'rateKey'
-  | 'tariff'
-  | 'access'
-  | 'others'
-  | 'used'
-  | 'includedMoneyUnits'
-  | 'chargedUnits'
-  | 'payments'
-  | 'debt'
-  | 'accountDebt'
-  | 'carried'
->
+/** The parts of an ended segment that its continuation depends on. */
+type EndedSegment = Pick<Segment, 'pricing' | 'counts'>
 
 /** The state carried into a segment, and the prices of its other categories. */
 interface Continued {
@@ -46,38 +34,35 @@ interface Continued {
  */
 export function continuePrice(
   ended: EndedSegment | null,
-  start: Pick<SegmentStart, 'rateKey' | 'tariff' | 'others'>,
+  start: Pick<Pricing, 'rateKey' | 'tariff' | 'others'>,
   othersAccessCharged: boolean,
 ): Continued {
   const others = othersAccessCharged ? start.others.map(withoutAccess) : start.others
-  if (ended === null || ended.rateKey !== start.rateKey) return { carried: null, others }
-  const priced = pricedPosition(ended, start.tariff)
+  if (ended === null || ended.pricing.rateKey !== start.rateKey) return { carried: null, others }
+  const { pricing, counts } = ended
+  const priced = pricedPosition(pricing.tariff, counts, start.tariff)
   const covered = coveredPosition(ended, start.tariff)
   const kept = start.others.map((other) => otherAfter(ended, other, othersAccessCharged))
   const positions = kept.map(({ position }) => position)
   if ([priced, covered, ...positions].every(isNew)) return { carried: null, others }
-  const mayFall = canFall(ended.tariff) || ended.others.some(({ tariff }) => canFall(tariff))
+  const mayFall = canFall(pricing.tariff) || pricing.others.some(({ tariff }) => canFall(tariff))
   const carried: Carried = {
     priced,
     covered,
     others: positions,
     pricedSold: soldUnits(start.tariff, priced),
     coveredSold: soldUnits(start.tariff, covered),
-    payments: mayFall ? paymentsOf(ended) : [],
-    debt: mayFall ? ended.debt + (ended.carried?.debt ?? 0) : 0,
-    accountDebt: mayFall ? ended.accountDebt + (ended.carried?.accountDebt ?? 0) : 0,
+    payments: mayFall ? paymentsOf(counts) : [],
+    debt: mayFall ? counts.debt + (counts.carried?.debt ?? 0) : 0,
+    accountDebt: mayFall ? counts.accountDebt + (counts.carried?.accountDebt ?? 0) : 0,
   }
   return { carried, others: kept.map(({ other }) => other) }
 }
 
 /** The position at a tariff for charged units. */
 export function pricedPosition(
-  {
-    tariff,
-    access,
-    chargedUnits,
-    carried,
-  }: Pick<EndedSegment, 'tariff' | 'access' | 'chargedUnits' | 'carried'>,
+  tariff: Tariff,
+  { access, chargedUnits, carried }: Pick<Counts, 'access' | 'chargedUnits' | 'carried'>,
   next: Tariff,
 ): PricePosition {
   return positionAfter(tariff, carried?.priced ?? START_POSITION, chargedUnits, access, next)
@@ -85,7 +70,7 @@ export function pricedPosition(
 
 /** The position for units paid by included money; these have no access price. */
 function coveredPosition(
-  { tariff, includedMoneyUnits, carried }: EndedSegment,
+  { pricing: { tariff }, counts: { includedMoneyUnits, carried } }: EndedSegment,
   next: Tariff,
 ): PricePosition {
   return positionAfter(tariff, carried?.covered ?? START_POSITION, includedMoneyUnits, false, next)
@@ -93,7 +78,7 @@ function coveredPosition(
 
 /** Another category with its position; it prices every used unit. */
 function otherAfter(
-  { others, used, access, carried }: Pick<EndedSegment, 'others' | 'used' | 'access' | 'carried'>,
+  { pricing: { others }, counts: { used, access, carried } }: EndedSegment,
   start: CategoryPrice,
   othersAccessCharged: boolean,
 ): { other: CategoryPrice; position: PricePosition } {
@@ -166,10 +151,7 @@ function soldParts(tariff: Tariff, { at, ahead, before }: PricePosition): number
 }
 
 /** Payments of the segment and those carried into it, merged by bucket and kind. */
-export function paymentsOf({
-  payments,
-  carried,
-}: Pick<EndedSegment, 'payments' | 'carried'>): Payment[] {
+export function paymentsOf({ payments, carried }: Pick<Counts, 'payments' | 'carried'>): Payment[] {
   const sums: Payment[] = []
   for (const payment of [...(carried?.payments ?? []), ...payments]) {
     const sum = sums.find((other) => isSamePayer(other, payment))

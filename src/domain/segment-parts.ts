@@ -1,6 +1,63 @@
 /** Payments and prices of a segment, which its line contains as well. */
 import type { OwnerSlot } from './bucket.ts'
 import type { PricePosition, Tariff } from './tariff.ts'
+import type { LineRounding, TaxRule } from './tax.ts'
+
+/**
+ * The price terms of a segment, in enough detail to recompute its line by hand. Shared by the
+ * segments and lines with these terms, and therefore never changed.
+ */
+export interface Pricing {
+  readonly rateKey: string
+  readonly plan: string
+  /** Cycle key (`billrun_key`), YYYYMM. */
+  readonly cycle: string
+  readonly tariff: Tariff
+  /** Source of the price: `BASE`, `plan NAME`, `service NAME` or `rate NAME` (for a plan). */
+  readonly priceOf: string
+  /** Time band of the price; empty for the plain one. */
+  readonly band: string
+  /** Prices of further tariff categories, which apply to all units. */
+  readonly others: CategoryPrice[]
+  readonly taxes: TaxRule[]
+  /** Rounding of the final charge of its line; null if it is not rounded. */
+  readonly rounding: LineRounding | null
+}
+
+/** The terms of a rate's own price, without taxes and other categories. */
+export function plainPricing({
+  rateKey,
+  plan,
+  cycle,
+  tariff,
+}: Pick<Pricing, 'rateKey' | 'plan' | 'cycle' | 'tariff'>): Pricing {
+  return {
+    rateKey,
+    plan,
+    cycle,
+    tariff,
+    priceOf: 'BASE',
+    band: '',
+    others: [],
+    taxes: [],
+    rounding: null,
+  }
+}
+
+/** The same terms with other tariffs. Field by field, so that all have one hidden class. */
+export function withTariffs(pricing: Pricing, tariff: Tariff, others: CategoryPrice[]): Pricing {
+  return {
+    rateKey: pricing.rateKey,
+    plan: pricing.plan,
+    cycle: pricing.cycle,
+    tariff,
+    priceOf: pricing.priceOf,
+    band: pricing.band,
+    others,
+    taxes: pricing.taxes,
+    rounding: pricing.rounding,
+  }
+}
 
 /**
  * The total that one bucket paid for a segment. `limit`: counted against an account limit in

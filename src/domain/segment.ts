@@ -4,9 +4,10 @@ import type { Bucket, BucketRef } from './bucket.ts'
 import type { ChargeProgram, SegmentChange, Settlement } from './charge-program.ts'
 import type { ServiceRequest } from './charge-request.ts'
 import type { SettlementWork } from './copy-on-write.ts'
+import { type Counts, copyCounts, newCounts } from './counts.ts'
 import type { Line } from './line.ts'
 import { continuePrice } from './price-continuation.ts'
-import type { CategoryPrice, Payment } from './segment-parts.ts'
+import { type CategoryPrice, type Payment, type Pricing, withTariffs } from './segment-parts.ts'
 import type { Reservation, Segment, SegmentStart, ServiceSession, Session } from './session.ts'
 import { charge, PriceRangeError, peakCharge } from './tariff.ts'
 import { NO_BEGIN_MS } from './time.ts'
@@ -61,55 +62,18 @@ export function withSegment(service: ServiceSession, segment: Segment | null): S
   }
 }
 
-/** A copy whose payments may be changed as well. */
+/** A copy whose counts may be changed as well. */
 export function copySegment(segment: Segment): Segment {
   return {
     key: segment.key,
-    rateKey: segment.rateKey,
-    plan: segment.plan,
-    cycle: segment.cycle,
-    tariff: segment.tariff,
-    priceOf: segment.priceOf,
-    band: segment.band,
-    others: segment.others,
-    taxes: segment.taxes,
-    rounding: segment.rounding,
-    hasGroups: segment.hasGroups,
+    pricing: segment.pricing,
     fundingSources: segment.fundingSources,
     isPrepaid: segment.isPrepaid,
     endMs: segment.endMs,
     after: segment.after,
     number: segment.number,
     version: segment.version,
-    carried: segment.carried,
-    access: segment.access,
-    used: segment.used,
-    includedUnits: segment.includedUnits,
-    includedMoneyUnits: segment.includedMoneyUnits,
-    chargedUnits: segment.chargedUnits,
-    includedMicros: segment.includedMicros,
-    charged: segment.charged,
-    debt: segment.debt,
-    accountDebt: segment.accountDebt,
-    forfeitedUnits: segment.forfeitedUnits,
-    forfeitedMicros: segment.forfeitedMicros,
-    payments: segment.payments.map(copyPayment),
-    firstMs: segment.firstMs,
-    lastMs: segment.lastMs,
-    late: segment.late,
-  }
-}
-
-export function copyPayment(payment: Payment): Payment {
-  return {
-    owner: payment.owner,
-    bucketId: payment.bucketId,
-    prepaidIncludeId: payment.prepaidIncludeId,
-    kind: payment.kind,
-    amount: payment.amount,
-    counter: payment.counter,
-    left: payment.left,
-    total: payment.total,
+    counts: copyCounts(segment.counts),
   }
 }
 
@@ -127,7 +91,7 @@ export function beginOfUse(
   { segment, reportedMs }: ServiceSession,
   { openedMs }: Pick<Session, 'openedMs'>,
 ): number {
-  if (segment !== null) return segment.firstMs
+  if (segment !== null) return segment.counts.firstMs
   return reportedMs > 0 ? reportedMs : openedMs
 }
 
@@ -143,7 +107,7 @@ export function lastUsedAt(
 
 /** Cost of a service so far, micros before tax. */
 export function costOf({ endedMicros, segment }: ServiceSession): number {
-  return segment === null ? endedMicros : endedMicros + segment.charged
+  return segment === null ? endedMicros : endedMicros + segment.counts.charged
 }
 
 /** Whether the service has neither usage nor a segment, current or ended. */
@@ -155,7 +119,7 @@ export function hasNoUsage({ segment, usedTotal, segmentsEnded }: ServiceSession
 export function reopened({ service, changes }: Settlement): ServiceSession {
   const segment = changes.at(-1)?.segment ?? null
   const opened = withSegment(service, segment)
-  opened.endedMicros -= segment?.charged ?? 0
+  opened.endedMicros -= segment?.counts.charged ?? 0
   return opened
 }
 
@@ -193,41 +157,18 @@ function beginSegment(
   atMs: number,
   ended: Segment | null,
 ): Segment {
-  const { carried, others } = continuePrice(ended, start, service.othersAccessCharged)
+  const { pricing } = start
+  const { carried, others } = continuePrice(ended, pricing, service.othersAccessCharged)
   const segment: Segment = {
     key: start.key,
-    rateKey: start.rateKey,
-    plan: start.plan,
-    cycle: start.cycle,
-    tariff: start.tariff,
-    priceOf: start.priceOf,
-    band: start.band,
-    others,
-    taxes: start.taxes,
-    rounding: start.rounding,
-    hasGroups: start.hasGroups,
+    pricing: others === pricing.others ? pricing : withTariffs(pricing, pricing.tariff, others),
     fundingSources: start.fundingSources,
     isPrepaid: start.isPrepaid,
     endMs: start.endMs,
     after: null,
     number: service.segmentsEnded + 1,
     version: 0,
-    carried,
-    access: !service.accessCharged,
-    used: 0,
-    includedUnits: 0,
-    includedMoneyUnits: 0,
-    chargedUnits: 0,
-    includedMicros: 0,
-    charged: 0,
-    debt: 0,
-    accountDebt: 0,
-    forfeitedUnits: 0,
-    forfeitedMicros: 0,
-    payments: [],
-    firstMs: atMs,
-    lastMs: atMs,
-    late: false,
+    counts: newCounts(atMs, start.hasGroups, !service.accessCharged, carried),
   }
   service.segment = segment
   return segment
@@ -236,7 +177,7 @@ function beginSegment(
 /** Updates the fields that may change while the price stays the same. */
 export function refresh(segment: Segment, next: SegmentStart): void {
   segment.fundingSources = next.fundingSources
-  segment.hasGroups = next.hasGroups
+  segment.counts.hasGroups = next.hasGroups
   segment.isPrepaid = next.isPrepaid
   segment.endMs = next.endMs
   segment.after = null
@@ -244,12 +185,13 @@ export function refresh(segment: Segment, next: SegmentStart): void {
 
 export function endSegment(work: SettlementWork, segment: Segment, state: Line['state']): void {
   const { service } = work
+  const { pricing, counts } = segment
   work.ended = segment
   service.segment = null
   service.segmentsEnded += 1
-  service.endedMicros += segment.charged
-  if (segment.access && segment.chargedUnits > 0) service.accessCharged = true
-  if (segment.used > 0 && segment.others.length > 0) service.othersAccessCharged = true
+  service.endedMicros += counts.charged
+  if (counts.access && counts.chargedUnits > 0) service.accessCharged = true
+  if (counts.used > 0 && pricing.others.length > 0) service.othersAccessCharged = true
   reportEnd(work, segment, state)
 }
 
@@ -258,7 +200,8 @@ export function endSegment(work: SettlementWork, segment: Segment, state: Line['
  * usage.
  */
 export function reportEnd(work: Settlement, segment: Segment, state: Line['state']): void {
-  const isNothing = segment.used + segment.forfeitedUnits + segment.forfeitedMicros === 0
+  const { used, forfeitedUnits, forfeitedMicros } = segment.counts
+  const isNothing = used + forfeitedUnits + forfeitedMicros === 0
   if (isNothing && (state !== 'closed' || work.service.usedTotal > 0)) return
   for (const change of work.changes) {
     if (change.segment !== segment) continue
@@ -279,26 +222,21 @@ export function appended<T>(list: readonly T[], item: T): T[] {
 }
 
 /** The fields of a segment that determine funding and price of further units. */
-export type PricedSegment = Pick<
-  Segment,
-  | 'tariff'
-  | 'others'
-  | 'carried'
-  | 'access'
-  | 'fundingSources'
-  | 'isPrepaid'
-  | 'used'
-  | 'includedMoneyUnits'
-  | 'chargedUnits'
-  | 'charged'
->
+export interface PricedSegment extends Pick<Segment, 'fundingSources' | 'isPrepaid'> {
+  pricing: Pick<Pricing, 'tariff' | 'others'>
+  counts: Pick<
+    Counts,
+    'carried' | 'access' | 'used' | 'includedMoneyUnits' | 'chargedUnits' | 'charged'
+  >
+}
 
 /**
  * Price in micros of `chargedUnits` and of `used` units in total; other categories price the
  * latter.
  */
 export function priceOf(segment: PricedSegment, chargedUnits: number, used: number): number {
-  const { tariff, access, others, carried } = segment
+  const { tariff, others } = segment.pricing
+  const { access, carried } = segment.counts
   let sum = charge(tariff, chargedUnits, access, carried?.priced)
   for (let index = 0; index < others.length; index += 1) {
     const { isAdded, tariff: other } = others[index] as CategoryPrice
@@ -309,17 +247,17 @@ export function priceOf(segment: PricedSegment, chargedUnits: number, used: numb
 
 /** The highest price that is reached while so many more units are charged and used. */
 export function peakPrice(segment: PricedSegment, chargedUnits: number, used: number): number {
-  const { tariff, access, carried } = segment
-  const from = segment.chargedUnits
+  const { tariff } = segment.pricing
+  const { access, carried, chargedUnits: from } = segment.counts
   const peak = peakCharge(tariff, from, from + chargedUnits, access, carried?.priced)
   return safeTotal(peak + peakOfOthers(segment, used), 'the price of a segment')
 }
 
 /** The highest amount that other categories add while `used` more units are consumed. */
 export function peakOfOthers(segment: PricedSegment, used: number): number {
-  const { others, access, carried, used: from } = segment
+  const { access, carried, used: from } = segment.counts
   let sum = 0
-  for (const [index, { tariff, isAdded }] of others.entries()) {
+  for (const [index, { tariff, isAdded }] of segment.pricing.others.entries()) {
     if (isAdded) sum += peakCharge(tariff, from, from + used, access, carried?.others[index])
   }
   return sum
@@ -346,14 +284,14 @@ export function recordPayment(
       left: 0,
       total: 0,
     }
-    segment.payments = appended(segment.payments, payment)
+    segment.counts.payments = appended(segment.counts.payments, payment)
   }
   payment.amount += amount
   recordCounter(payment, bucket)
 }
 
 function paymentOf(
-  { payments }: Segment,
+  { counts: { payments } }: Segment,
   { owner, id }: BucketRef,
   kind: Payment['kind'],
 ): Payment | undefined {

@@ -2,9 +2,8 @@
 import type { BucketRef, FundingSource } from './bucket.ts'
 import type { ChargeOutcome } from './charge-outcome.ts'
 import type { CreditControlClient } from './charge-request.ts'
-import type { Carried, CategoryPrice, Payment } from './segment-parts.ts'
-import type { Tariff } from './tariff.ts'
-import type { LineRounding, TaxRule } from './tax.ts'
+import type { Counts } from './counts.ts'
+import type { Pricing } from './segment-parts.ts'
 
 /**
  * `denied`: the start was denied, so the session never opened. All states but `open` are
@@ -45,20 +44,7 @@ export interface SegmentStart {
    * cycle.
    */
   key: string
-  rateKey: string
-  plan: string
-  /** Cycle key (`billrun_key`), YYYYMM. */
-  cycle: string
-  tariff: Tariff
-  /** Source of the price: `BASE`, `plan NAME`, `service NAME` or `rate NAME` (for a plan). */
-  priceOf: string
-  /** Time band of the price; empty for the plain one. */
-  band: string
-  /** Prices of further tariff categories, which apply to all units. */
-  others: CategoryPrice[]
-  taxes: TaxRule[]
-  /** Rounding of the final charge of its line; null if it is not rounded. */
-  rounding: LineRounding | null
+  pricing: Pricing
   /** Whether units beyond the groups are `over_group`, because there is a group for such usage. */
   hasGroups: boolean
   /** Groups that include the usage, in order, then the credit of a postpaid subscriber. */
@@ -78,40 +64,14 @@ export interface KnownTerms {
 }
 
 /** Part of a service in a session with one key: the unit of pricing and of lines. */
-export interface Segment extends SegmentStart {
+export interface Segment extends Omit<SegmentStart, 'hasGroups'> {
   /** The terms after `endMs` for granted units; null if the grant is not for usage after it. */
   after: KnownTerms | null
   /** Number within the service, from 1. */
   number: number
   /** Incremented by each change that reaches the line. */
   version: number
-  /** Null if the price starts with this segment. */
-  carried: Carried | null
-  /** Whether this segment is charged the access price. */
-  access: boolean
-  /**
-   * Used units. Groups of units pay for `includedUnits`, included money for `includedMoneyUnits`,
-   * money for `chargedUnits`, and other buckets of units for the rest.
-   */
-  used: number
-  includedUnits: number
-  includedMoneyUnits: number
-  chargedUnits: number
-  /** Micros: price of the units paid by included money, and charged price of the segment. */
-  includedMicros: number
-  charged: number
-  /** Part of `charged` that no bucket could pay; of it the debt of the account (debt.ts). */
-  debt: number
-  accountDebt: number
-  /** Amounts returned to buckets that had expired meanwhile, and so forfeited, units and micros. */
-  forfeitedUnits: number
-  forfeitedMicros: number
-  payments: Payment[]
-  /** Event times, epoch ms. */
-  firstMs: number
-  lastMs: number
-  /** Whether some of its usage was reported after the session expired. */
-  late: boolean
+  counts: Counts
 }
 
 export interface ServiceSession {

@@ -74,7 +74,7 @@ export function settle(state: SettleState, program: ChargeProgram): Settlement {
 /** Usage in a later report was used after this report. */
 function recordReport({ service }: Settlement, { used, atMs }: ChargeProgram): void {
   if (used > 0) service.reportedMs = 0
-  else if (service.segment === null || atMs > service.segment.lastMs) {
+  else if (service.segment === null || atMs > service.segment.counts.lastMs) {
     service.reportedMs = Math.max(service.reportedMs, atMs)
   }
 }
@@ -103,14 +103,15 @@ function segmentForGrant(work: SettlementWork, program: ChargeProgram): Segment 
 /** Commits the reservation up to the used units, releases the rest and debits overuse. */
 function commitUsed(work: SettlementWork, segment: Segment, program: ChargeProgram): void {
   const { reservation } = work.service
+  const { counts } = segment
   work.service.reservation = EMPTY_RESERVATION
   const over = commitReserved(work, segment, reservation, program)
   if (over > 0 || program.carriedReservation !== undefined)
     debitOverUse(work, segment, program, over)
   if (program.used === 0) return
   work.service.usedTotal += program.used
-  segment.lastMs = Math.max(segment.lastMs, program.atMs)
-  segment.late ||= program.end === 'expired'
+  counts.lastMs = Math.max(counts.lastMs, program.atMs)
+  counts.late ||= program.end === 'expired'
   segment.version += 1
   recordChange(work, { segment, state: 'open' })
 }
@@ -123,6 +124,7 @@ function commitReserved(
   program: ChargeProgram,
 ): number {
   const { used } = program
+  const { counts } = segment
   const granted = Math.min(used, reservation.units)
   let left = granted
   for (const slice of reservation.slices) {
@@ -141,10 +143,10 @@ function commitReserved(
     bucket.spent += taken
     returnToBucket(bucket, rest, segment, program.atMs)
     if (keeps) carrySlice(work, slice, slice.units - taken)
-    if (bucket.counter !== '') segment.includedUnits += taken
+    if (bucket.counter !== '') counts.includedUnits += taken
     recordPayment(segment, slice.bucket, bucket, taken, 'units')
   }
-  segment.used = safeTotal(segment.used + granted, 'usage of a segment')
+  counts.used = safeTotal(counts.used + granted, 'usage of a segment')
   const { money } = reservation
   const covered = releaseHolds(work, segment, money, true, coveredCost(work, segment), program)
   const cost = releaseHolds(work, segment, money, false, priceCost(work, segment), program)
@@ -152,16 +154,17 @@ function commitReserved(
   return used - granted
 }
 
-function countUnits(segment: Segment, { isCovered }: Slice, units: number): void {
-  if (isCovered) segment.includedMoneyUnits += units
-  else segment.chargedUnits += units
+function countUnits({ counts }: Segment, { isCovered }: Slice, units: number): void {
+  if (isCovered) counts.includedMoneyUnits += units
+  else counts.chargedUnits += units
 }
 
 /** Cost of the units paid by included money, beyond the amount already paid. */
 function coveredCost(work: SettlementWork, segment: Segment): number {
-  const micros = charge(segment.tariff, segment.includedMoneyUnits, false, segment.carried?.covered)
-  const cost = micros - segment.includedMicros
-  segment.includedMicros = micros
+  const { pricing, counts } = segment
+  const micros = charge(pricing.tariff, counts.includedMoneyUnits, false, counts.carried?.covered)
+  const cost = micros - counts.includedMicros
+  counts.includedMicros = micros
   if (cost >= 0) return cost
   returnToGroups(work, segment, -cost)
   return 0
@@ -169,9 +172,10 @@ function coveredCost(work: SettlementWork, segment: Segment): number {
 
 /** Cost of the segment beyond the amount already charged. A decrease is returned immediately. */
 function priceCost(work: SettlementWork, segment: Segment): number {
-  const price = priceOf(segment, segment.chargedUnits, segment.used)
-  const cost = price - segment.charged
-  segment.charged = price
+  const { counts } = segment
+  const price = priceOf(segment, counts.chargedUnits, counts.used)
+  const cost = price - counts.charged
+  counts.charged = price
   if (cost >= 0) return cost
   refund(work, segment, -cost)
   return 0
@@ -244,6 +248,7 @@ function debitPlan(
   units: number,
   ended: readonly FundingSource[] = [],
 ): void {
+  const { counts } = segment
   for (const slice of plan.slices) {
     if (slice.bucket === null) {
       countUnits(segment, slice, slice.units)
@@ -252,11 +257,11 @@ function debitPlan(
     const bucket = writableBucket(work, slice.bucket)
     bucket.free -= slice.units
     bucket.spent += slice.units
-    if (bucket.counter !== '') segment.includedUnits += slice.units
+    if (bucket.counter !== '') counts.includedUnits += slice.units
     recordPayment(segment, slice.bucket, bucket, slice.units, 'units')
   }
-  segment.chargedUnits += plan.unpaid
-  segment.used = safeTotal(segment.used + units, 'usage of a segment')
+  counts.chargedUnits += plan.unpaid
+  counts.used = safeTotal(counts.used + units, 'usage of a segment')
   takeMoney(work, segment, plan.groupMoney, coveredCost(work, segment))
   let cost = takeMoney(work, segment, plan.money, priceCost(work, segment))
   if (cost === 0) return
@@ -270,8 +275,8 @@ function debitPlan(
 function owe(work: SettlementWork, segment: Segment, debtor: OwnerSlot, micros: number): void {
   const owner = writableOwner(work, debtor)
   owner.owed = safeTotal(owner.owed + micros, 'debt')
-  segment.debt += micros
-  if (debtor === 1) segment.accountDebt += micros
+  segment.counts.debt += micros
+  if (debtor === 1) segment.counts.accountDebt += micros
 }
 
 function carriesOverUse(work: SettlementWork, source: FundingSource): boolean {

@@ -177,7 +177,7 @@ const readers = {
     return quote === null ? undefined : answerValueOf(explain(quote.line))
   },
   /** Key of the matched rate. */
-  arate_key: (answer, service) => quoteOf(answer, service)?.line.rateKey,
+  arate_key: (answer, service) => quoteOf(answer, service)?.line.pricing.rateKey,
   /** Units included in groups, units beyond them, and units that no group applies to. */
   in_group: (answer, service) => groupsOf(answer, service)?.inGroup,
   over_group: (answer, service) => groupsOf(answer, service)?.overGroup,
@@ -372,7 +372,7 @@ function quoteOf(answer: AnswerSource, service: ServiceOutcome | null) {
 
 function groupsOf(answer: AnswerSource, service: ServiceOutcome | null) {
   const quote = quoteOf(answer, service)
-  return quote === null ? undefined : groupUnits(quote.line)
+  return quote === null ? undefined : groupUnits(quote.line.counts)
 }
 
 /** The service reduced to its part of a usage type; null if it has no such part. */

@@ -146,7 +146,7 @@ function sumOf(services: readonly ServiceOutcome[]): number {
 
 function costOf(service: ServiceSession | undefined): number {
   if (service === undefined) return 0
-  return service.endedMicros + (service.segment === null ? 0 : service.segment.charged)
+  return service.endedMicros + (service.segment === null ? 0 : service.segment.counts.charged)
 }
 
 function readReason(reader: Reader): Reason {

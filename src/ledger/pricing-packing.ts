@@ -9,31 +9,18 @@
 import { present } from '../domain/assert.ts'
 import { PRICE_MODELS, PRICING_METHODS } from '../domain/pricing/models.ts'
 import type { Tier } from '../domain/pricing/tier.ts'
-import type { CategoryPrice } from '../domain/segment-parts.ts'
-import type { Segment } from '../domain/session.ts'
+import type { CategoryPrice, Pricing } from '../domain/segment-parts.ts'
 import type { PriceRounding, Tariff, TariffTerms } from '../domain/tariff.ts'
 import type { LineRounding, TaxRule } from '../domain/tax.ts'
 import { type Memory, memoryOf, Reader } from './reader.ts'
 import { Writer } from './writer.ts'
 
-/**
- * The price terms that a segment starts with and keeps. A line has all except `key` and
- * `isPrepaid`.
- */
-export type Pricing = Pick<
-  Segment,
-  | 'key'
-  | 'rateKey'
-  | 'plan'
-  | 'cycle'
-  | 'tariff'
-  | 'priceOf'
-  | 'band'
-  | 'others'
-  | 'taxes'
-  | 'rounding'
-  | 'isPrepaid'
->
+/** The price terms of a segment; a line has no key, and is written as prepaid. */
+interface KeyedPricing {
+  readonly key: string
+  readonly isPrepaid: boolean
+  readonly pricing: Pricing
+}
 
 const IN_KEY = 1
 const PRICE_OF = 2
@@ -49,52 +36,56 @@ const MODES: readonly PriceRounding['mode'][] = ['up', 'down', 'nearest']
 /** Distinct price terms that are cached: few are in use at a time. */
 const PRICINGS_CACHED_MAX = 2000
 /** Decoded price terms by a hash of their bytes, shared by sessions. */
-const pricingByHash = new Map<number, { memory: Memory; pricing: Pricing }>()
+const pricingByHash = new Map<number, { memory: Memory; keyed: KeyedPricing }>()
 /** Encoded price terms: copying takes a fifth of the time of encoding. */
-const bytesByTariff = new Map<Tariff, Map<string, { pricing: Pricing; bytes: Buffer }>>()
+const bytesByTariff = new Map<Tariff, Map<string, KeyedPricing & { bytes: Buffer }>>()
 let packedCount = 0
 const scratch = new Writer(512)
 
 /** Number of bytes, then the bytes. */
-export function writePricing(writer: Writer, pricing: Pricing): void {
-  const before = bytesByTariff.get(pricing.tariff)?.get(pricing.key)
-  if (before !== undefined && isSame(before.pricing, pricing)) {
+export function writePricing(writer: Writer, { key, isPrepaid, pricing }: KeyedPricing): void {
+  const before = bytesByTariff.get(pricing.tariff)?.get(key)
+  if (before?.isPrepaid === isPrepaid && isSame(before.pricing, pricing)) {
     writer.chunk(before.bytes)
     return
   }
   scratch.clear()
-  writeParts(scratch, pricing)
+  writeParts(scratch, key, isPrepaid, pricing)
   writer.chunk(scratch.bytes())
-  // Lines have no key and differ from each other.
-  if (pricing.key !== '') cacheBytes(pricing, scratch.take())
+  if (key !== '') cacheBytes({ key, isPrepaid, pricing, bytes: scratch.take() })
 }
 
-function cacheBytes(pricing: Pricing, bytes: Buffer): void {
+/** As `writePricing`. Lines have no key and differ from each other, so nothing is cached. */
+export function writeLinePricing(writer: Writer, pricing: Pricing): void {
+  scratch.clear()
+  writeParts(scratch, '', true, pricing)
+  writer.chunk(scratch.bytes())
+}
+
+function cacheBytes(encoded: KeyedPricing & { bytes: Buffer }): void {
   if (packedCount >= PRICINGS_CACHED_MAX) {
     bytesByTariff.clear()
     packedCount = 0
   }
-  const { key, rateKey, plan, cycle, tariff, priceOf, band, others, taxes, rounding } = pricing
-  const { isPrepaid } = pricing
+  const { tariff } = encoded.pricing
   let ofTariff = bytesByTariff.get(tariff)
   if (ofTariff === undefined) {
     ofTariff = new Map()
     bytesByTariff.set(tariff, ofTariff)
   }
   packedCount += 1
-  const copy = { key, rateKey, plan, cycle, tariff, priceOf, band, others, taxes, rounding }
-  ofTariff.set(key, { pricing: { ...copy, isPrepaid }, bytes })
+  ofTariff.set(encoded.key, encoded)
 }
 
 /** Whether two price terms with the same tariff and key are equal. */
 function isSame(one: Pricing, other: Pricing): boolean {
+  if (one === other) return true
   return (
     one.rateKey === other.rateKey &&
     one.plan === other.plan &&
     one.cycle === other.cycle &&
     one.priceOf === other.priceOf &&
     one.band === other.band &&
-    one.isPrepaid === other.isPrepaid &&
     one.rounding?.mode === other.rounding?.mode &&
     one.rounding?.decimals === other.rounding?.decimals &&
     (one.others === other.others || one.others.length + other.others.length === 0) &&
@@ -116,20 +107,20 @@ function hasSameTaxes(ones: readonly TaxRule[], others: readonly TaxRule[]): boo
 }
 
 /** Returns a shared object, which must not be changed. */
-export function readPricing(reader: Reader): Pricing {
+export function readPricing(reader: Reader): KeyedPricing {
   const length = reader.number()
   const hash = reader.hash(length)
   const known = pricingByHash.get(hash)
-  if (known?.memory.bytes.length === length && reader.skipIfSame(known.memory)) return known.pricing
+  if (known?.memory.bytes.length === length && reader.skipIfSame(known.memory)) return known.keyed
   const bytes = Buffer.from(reader.bytes(length))
-  const pricing = readParts(new Reader(bytes))
+  const keyed = readParts(new Reader(bytes))
   if (pricingByHash.size >= PRICINGS_CACHED_MAX) pricingByHash.clear()
-  pricingByHash.set(hash, { memory: memoryOf(bytes), pricing })
-  return pricing
+  pricingByHash.set(hash, { memory: memoryOf(bytes), keyed })
+  return keyed
 }
 
-function writeParts(writer: Writer, pricing: Pricing): void {
-  const { key, plan, cycle, tariff, priceOf, band, others, taxes, rounding } = pricing
+function writeParts(writer: Writer, key: string, isPrepaid: boolean, pricing: Pricing): void {
+  const { plan, cycle, tariff, priceOf, band, others, taxes, rounding } = pricing
   const isInKey = hasInKey(key, plan, cycle)
   let flags = isInKey ? IN_KEY : 0
   if (priceOf !== BASE) flags |= PRICE_OF
@@ -137,7 +128,7 @@ function writeParts(writer: Writer, pricing: Pricing): void {
   if (others.length > 0) flags |= OTHERS
   if (taxes.length > 0) flags |= TAXES
   if (rounding !== null) flags |= ROUNDING
-  if (!pricing.isPrepaid) flags |= POSTPAID
+  if (!isPrepaid) flags |= POSTPAID
   writer.u8(flags)
   writer.string(key)
   writer.string(pricing.rateKey)
@@ -153,7 +144,7 @@ function writeParts(writer: Writer, pricing: Pricing): void {
   if (rounding !== null) writeRounding(writer, rounding)
 }
 
-function readParts(reader: Reader): Pricing {
+function readParts(reader: Reader): KeyedPricing {
   const flags = reader.u8()
   const key = reader.string()
   const rateKey = reader.word()
@@ -161,7 +152,6 @@ function readParts(reader: Reader): Pricing {
   const cycleAt = key.indexOf('|', planAt) + 1
   const isInKey = (flags & IN_KEY) !== 0
   const pricing: Pricing = {
-    key,
     rateKey,
     plan: isInKey ? key.slice(planAt, cycleAt - 1) : reader.word(),
     cycle: isInKey ? key.slice(cycleAt, key.indexOf('|', cycleAt)) : reader.word(),
@@ -171,10 +161,9 @@ function readParts(reader: Reader): Pricing {
     others: flags & OTHERS ? readOthers(reader) : [],
     taxes: flags & TAXES ? readTaxes(reader) : [],
     rounding: flags & ROUNDING ? readRounding(reader) : null,
-    isPrepaid: (flags & POSTPAID) === 0,
   }
   if (!reader.isAtEnd) throw new RangeError('a price has a wrong length')
-  return pricing
+  return { key, isPrepaid: (flags & POSTPAID) === 0, pricing }
 }
 
 /**

@@ -117,8 +117,10 @@ function readLine(reader: Reader): Line {
   const marked = reader.u8()
   const state = present(STATES[marked & ~HAS_IDENTIFIER], 'state of a line')
   const serviceIdentifier = marked & HAS_IDENTIFIER ? reader.word() : ''
-  return readLineParts(reader, {
+  const { version, pricing, counts } = readLineParts(reader)
+  return {
     stamp,
+    version,
     aid,
     sid,
     origin,
@@ -127,8 +129,10 @@ function readLine(reader: Reader): Line {
     serviceIdentifier,
     usaget,
     calledNumber,
+    pricing,
+    counts,
     state,
-  })
+  }
 }
 
 /** Encodes the result of an operation, which is returned when the operation is repeated. */

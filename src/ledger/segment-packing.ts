@@ -3,8 +3,8 @@
  * writes them; times are relative to an instant that the caller knows:
  *
  *   segment      pricing | u8 flags | funding sources | end | digest and end of the terms after
- *                it | number | counts
- *   counts       version, used | included units, included money | charged units | money that groups
+ *                it | number | version | counts
+ *   counts       used | included units, included money | charged units | money that groups
  *                covered | charged | debt, forfeited units and micros | debt of the account |
  *                payments (payment-packing.ts) | first and last time | carried state
  *                (carried-packing.ts)
@@ -14,11 +14,12 @@
  * A field whose flag is not set is empty or 0.
  */
 import type { BucketRef, FundingSource, OwnerSlot } from '../domain/bucket.ts'
+import { type Counts, newCounts } from '../domain/counts.ts'
 import type { Line } from '../domain/line.ts'
 import type { MoneyHold, Reservation, Segment, Slice } from '../domain/session.ts'
 import { readCarried, writeCarried } from './carried-packing.ts'
 import { readPayments, writePayments } from './payment-packing.ts'
-import { readPricing, writePricing } from './pricing-packing.ts'
+import { readPricing, writeLinePricing, writePricing } from './pricing-packing.ts'
 import type { Reader } from './reader.ts'
 import type { Writer } from './writer.ts'
 
@@ -42,8 +43,8 @@ const SLICE_OF_ACCOUNT = 2
 const SLICE_IS_INCLUDED = 4
 
 export function writeSegment(writer: Writer, segment: Segment, sinceMs: number): void {
-  const { fundingSources, after } = segment
-  let flags = flagsOf(segment)
+  const { fundingSources, after, counts } = segment
+  let flags = flagsOf(counts)
   if (fundingSources.length > 0) flags |= FUNDING_SOURCES
   if (after !== null) flags |= TERMS_AFTER
   writePricing(writer, segment)
@@ -58,224 +59,106 @@ export function writeSegment(writer: Writer, segment: Segment, sinceMs: number):
     writer.time(after.endMs, sinceMs)
   }
   writer.number(segment.number)
-  writeCounts(writer, segment, flags, sinceMs)
+  writer.number(segment.version)
+  writeCounts(writer, counts, flags, sinceMs)
 }
 
 export function readSegment(reader: Reader, sinceMs: number): Segment {
-  const pricing = readPricing(reader)
+  const { key, isPrepaid, pricing } = readPricing(reader)
   const flags = reader.u8()
   const fundingSources = flags & FUNDING_SOURCES ? readFundingSources(reader) : []
   const endMs = reader.time(sinceMs)
   const hasAfter = (flags & TERMS_AFTER) !== 0
   const after = hasAfter ? { digest: reader.number(), endMs: reader.time(sinceMs) } : null
-  const number = reader.number()
-  const counts = readCounts(reader, flags, sinceMs)
   return {
-    key: pricing.key,
-    rateKey: pricing.rateKey,
-    plan: pricing.plan,
-    cycle: pricing.cycle,
-    tariff: pricing.tariff,
-    priceOf: pricing.priceOf,
-    band: pricing.band,
-    others: pricing.others,
-    taxes: pricing.taxes,
-    rounding: pricing.rounding,
-    hasGroups: (flags & HAS_GROUPS) !== 0,
+    key,
+    pricing,
     fundingSources,
-    isPrepaid: pricing.isPrepaid,
+    isPrepaid,
     endMs,
     after,
-    number,
-    version: counts.version,
-    carried: counts.carried,
-    access: (flags & ACCESS) !== 0,
-    used: counts.used,
-    includedUnits: counts.includedUnits,
-    includedMoneyUnits: counts.includedMoneyUnits,
-    chargedUnits: counts.chargedUnits,
-    includedMicros: counts.includedMicros,
-    charged: counts.charged,
-    debt: counts.debt,
-    accountDebt: counts.accountDebt,
-    forfeitedUnits: counts.forfeitedUnits,
-    forfeitedMicros: counts.forfeitedMicros,
-    payments: counts.payments,
-    firstMs: counts.firstMs,
-    lastMs: counts.lastMs,
-    late: (flags & REPORTED_AFTER_EXPIRY) !== 0,
+    number: reader.number(),
+    version: reader.number(),
+    counts: readCounts(reader, flags, sinceMs),
   }
 }
 
 /** Writes the part of a line that comes from its segment; it follows the line's identity. */
-export function writeLineParts(writer: Writer, line: Line): void {
-  const flags = flagsOf(line)
-  writePricing(writer, {
-    key: '',
-    rateKey: line.rateKey,
-    plan: line.plan,
-    cycle: line.cycle,
-    tariff: line.tariff,
-    priceOf: line.priceOf,
-    band: line.band,
-    others: line.others,
-    taxes: line.taxes,
-    rounding: line.rounding,
-    isPrepaid: true,
-  })
+export function writeLineParts(writer: Writer, { pricing, version, counts }: LineParts): void {
+  const flags = flagsOf(counts)
+  writeLinePricing(writer, pricing)
   writer.u8(flags)
-  writeCounts(writer, line, flags, 0)
+  writer.number(version)
+  writeCounts(writer, counts, flags, 0)
 }
 
-type LineName = Pick<
-  Line,
-  | 'stamp'
-  | 'aid'
-  | 'sid'
-  | 'origin'
-  | 'sessionId'
-  | 'ratingGroup'
-  | 'serviceIdentifier'
-  | 'usaget'
-  | 'calledNumber'
-  | 'state'
->
+type LineParts = Pick<Line, 'pricing' | 'version' | 'counts'>
 
-export function readLineParts(reader: Reader, name: LineName): Line {
-  const pricing = readPricing(reader)
+export function readLineParts(reader: Reader): LineParts {
+  const { pricing } = readPricing(reader)
   const flags = reader.u8()
-  const counts = readCounts(reader, flags, 0)
-  return {
-    stamp: name.stamp,
-    version: counts.version,
-    aid: name.aid,
-    sid: name.sid,
-    origin: name.origin,
-    sessionId: name.sessionId,
-    ratingGroup: name.ratingGroup,
-    serviceIdentifier: name.serviceIdentifier,
-    usaget: name.usaget,
-    calledNumber: name.calledNumber,
-    rateKey: pricing.rateKey,
-    plan: pricing.plan,
-    cycle: pricing.cycle,
-    used: counts.used,
-    includedUnits: counts.includedUnits,
-    includedMoneyUnits: counts.includedMoneyUnits,
-    chargedUnits: counts.chargedUnits,
-    includedMicros: counts.includedMicros,
-    charged: counts.charged,
-    debt: counts.debt,
-    accountDebt: counts.accountDebt,
-    hasGroups: (flags & HAS_GROUPS) !== 0,
-    tariff: pricing.tariff,
-    carried: counts.carried,
-    access: (flags & ACCESS) !== 0,
-    priceOf: pricing.priceOf,
-    band: pricing.band,
-    others: pricing.others,
-    taxes: pricing.taxes,
-    rounding: pricing.rounding,
-    forfeitedUnits: counts.forfeitedUnits,
-    forfeitedMicros: counts.forfeitedMicros,
-    payments: counts.payments,
-    firstMs: counts.firstMs,
-    lastMs: counts.lastMs,
-    state: name.state,
-    late: (flags & REPORTED_AFTER_EXPIRY) !== 0,
-  }
+  return { pricing, version: reader.number(), counts: readCounts(reader, flags, 0) }
 }
 
-function flagsOf(values: Segment | Line): number {
+function flagsOf(counts: Counts): number {
   const hasIncluded =
-    values.includedUnits !== 0 || values.includedMoneyUnits !== 0 || values.includedMicros !== 0
-  const hasForfeited = values.forfeitedUnits !== 0 || values.forfeitedMicros !== 0
-  let flags = hasIncluded || hasForfeited || values.debt !== 0 ? RARE : 0
-  if (values.access) flags |= ACCESS
-  if (values.late) flags |= REPORTED_AFTER_EXPIRY
-  if (values.hasGroups) flags |= HAS_GROUPS
-  if (values.accountDebt !== 0) flags |= ACCOUNT_DEBT
-  if (values.carried !== null) flags |= CARRIED
+    counts.includedUnits !== 0 || counts.includedMoneyUnits !== 0 || counts.includedMicros !== 0
+  const hasForfeited = counts.forfeitedUnits !== 0 || counts.forfeitedMicros !== 0
+  let flags = hasIncluded || hasForfeited || counts.debt !== 0 ? RARE : 0
+  if (counts.access) flags |= ACCESS
+  if (counts.late) flags |= REPORTED_AFTER_EXPIRY
+  if (counts.hasGroups) flags |= HAS_GROUPS
+  if (counts.accountDebt !== 0) flags |= ACCOUNT_DEBT
+  if (counts.carried !== null) flags |= CARRIED
   return flags
 }
 
-function writeCounts(writer: Writer, values: Segment | Line, flags: number, sinceMs: number): void {
+function writeCounts(writer: Writer, counts: Counts, flags: number, sinceMs: number): void {
   const isRare = (flags & RARE) !== 0
-  writer.number(values.version)
-  writer.number(values.used)
+  writer.number(counts.used)
   if (isRare) {
-    writer.number(values.includedUnits)
-    writer.number(values.includedMoneyUnits)
+    writer.number(counts.includedUnits)
+    writer.number(counts.includedMoneyUnits)
   }
-  writer.number(values.chargedUnits)
-  if (isRare) writer.number(values.includedMicros)
-  writer.number(values.charged)
+  writer.number(counts.chargedUnits)
+  if (isRare) writer.number(counts.includedMicros)
+  writer.number(counts.charged)
   if (isRare) {
-    writer.number(values.debt)
-    writer.number(values.forfeitedUnits)
-    writer.number(values.forfeitedMicros)
+    writer.number(counts.debt)
+    writer.number(counts.forfeitedUnits)
+    writer.number(counts.forfeitedMicros)
   }
-  if (flags & ACCOUNT_DEBT) writer.number(values.accountDebt)
-  writePayments(writer, values.payments)
-  writer.time(values.firstMs, sinceMs)
-  writer.time(values.lastMs, sinceMs)
-  if (values.carried !== null) writeCarried(writer, values.carried)
+  if (flags & ACCOUNT_DEBT) writer.number(counts.accountDebt)
+  writePayments(writer, counts.payments)
+  writer.time(counts.firstMs, sinceMs)
+  writer.time(counts.lastMs, sinceMs)
+  if (counts.carried !== null) writeCarried(writer, counts.carried)
 }
-
-type Counts = Pick<
-  Segment,
-  | 'version'
-  | 'used'
-  | 'includedUnits'
-  | 'includedMoneyUnits'
-  | 'chargedUnits'
-  | 'includedMicros'
-  | 'charged'
-  | 'debt'
-  | 'accountDebt'
-  | 'forfeitedUnits'
-  | 'forfeitedMicros'
-  | 'payments'
-  | 'firstMs'
-  | 'lastMs'
-  | 'carried'
->
 
 /** One statement per value, in the order of `writeCounts`. */
 function readCounts(reader: Reader, flags: number, sinceMs: number): Counts {
   const isRare = (flags & RARE) !== 0
-  const version = reader.number()
-  const used = reader.number()
-  const includedUnits = isRare ? reader.number() : 0
-  const includedMoneyUnits = isRare ? reader.number() : 0
-  const chargedUnits = reader.number()
-  const includedMicros = isRare ? reader.number() : 0
-  const charged = reader.number()
-  const debt = isRare ? reader.number() : 0
-  const forfeitedUnits = isRare ? reader.number() : 0
-  const forfeitedMicros = isRare ? reader.number() : 0
-  const accountDebt = flags & ACCOUNT_DEBT ? reader.number() : 0
-  const payments = readPayments(reader)
-  const firstMs = reader.time(sinceMs)
-  const lastMs = reader.time(sinceMs)
-  const carried = flags & CARRIED ? readCarried(reader) : null
-  return {
-    version,
-    used,
-    includedUnits,
-    includedMoneyUnits,
-    chargedUnits,
-    includedMicros,
-    charged,
-    debt,
-    accountDebt,
-    forfeitedUnits,
-    forfeitedMicros,
-    payments,
-    firstMs,
-    lastMs,
-    carried,
+  const counts = newCounts(0, (flags & HAS_GROUPS) !== 0, (flags & ACCESS) !== 0, null)
+  counts.late = (flags & REPORTED_AFTER_EXPIRY) !== 0
+  counts.used = reader.number()
+  if (isRare) {
+    counts.includedUnits = reader.number()
+    counts.includedMoneyUnits = reader.number()
   }
+  counts.chargedUnits = reader.number()
+  if (isRare) counts.includedMicros = reader.number()
+  counts.charged = reader.number()
+  if (isRare) {
+    counts.debt = reader.number()
+    counts.forfeitedUnits = reader.number()
+    counts.forfeitedMicros = reader.number()
+  }
+  if (flags & ACCOUNT_DEBT) counts.accountDebt = reader.number()
+  counts.payments = readPayments(reader)
+  counts.firstMs = reader.time(sinceMs)
+  counts.lastMs = reader.time(sinceMs)
+  if (flags & CARRIED) counts.carried = readCarried(reader)
+  return counts
 }
 
 export function writeReservation(writer: Writer, { units, slices, money }: Reservation): void {

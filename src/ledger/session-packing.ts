@@ -138,7 +138,7 @@ function readAnswers(reader: Reader, context: AnswerContext): AnsweredRequest[] 
 
 function writeService(writer: Writer, service: ServiceSession, sinceMs: number): void {
   const { segment, reservation, usedTotal, endedMicros, segmentsEnded } = service
-  const used = segment === null ? 0 : segment.used
+  const used = segment === null ? 0 : segment.counts.used
   const flags = flagsOf(service, usedTotal !== used || endedMicros !== 0 || segmentsEnded !== 0)
   writer.number(service.ratingGroup)
   writer.string(service.usaget)
@@ -187,7 +187,7 @@ function readService(reader: Reader, sinceMs: number): ServiceSession {
     segment: flags & HAS_SEGMENT ? readSegment(reader, sinceMs) : null,
     reservation: flags & HAS_RESERVATION ? readReservation(reader) : nothingReserved(),
   }
-  if (!hasTotals && service.segment !== null) service.usedTotal = service.segment.used
+  if (!hasTotals && service.segment !== null) service.usedTotal = service.segment.counts.used
   return service
 }
 

@@ -27,7 +27,10 @@ export function sessionView(session: Session) {
 
 /** Event time of the latest report, epoch ms; null if nothing was reported. */
 export function lastReportMs({ services }: Session): number | null {
-  const times = services.flatMap(({ reportedMs, segment }) => [reportedMs, segment?.lastMs ?? 0])
+  const times = services.flatMap(({ reportedMs, segment }) => [
+    reportedMs,
+    segment?.counts.lastMs ?? 0,
+  ])
   const last = Math.max(0, ...times)
   return last === 0 ? null : last
 }

@@ -325,7 +325,7 @@ export function segmentLines(session: Session, sessionKey: string): Line[] {
   const state = session.state === 'denied' ? 'closed' : session.state
   return session.services.flatMap((service, index) => {
     const { segment } = service
-    if (segment === null || segment.used === 0) return []
+    if (segment === null || segment.counts.used === 0) return []
     // The remainder of an event after refunds: its line is already recorded and stays unchanged.
     if (segment.number < service.segmentsEnded) return []
     const tag = serviceTagOf(sessionKey, session, index)

@@ -9,6 +9,7 @@ import type {
   ServiceRevision,
   SubscriberProfile,
 } from '../domain/catalogue.ts'
+import { reversedCounts } from '../domain/counts.ts'
 import type { Line } from '../domain/line.ts'
 
 /** The same prices without included units and with unlimited credit. */
@@ -41,11 +42,5 @@ function mapRevisions<T>(
 
 /** The line that reverses another one. */
 export function negated(line: Line): Line {
-  return {
-    ...line,
-    used: 0 - line.used,
-    chargedUnits: 0 - line.chargedUnits,
-    charged: 0 - line.charged,
-    payments: [],
-  }
+  return { ...line, counts: { ...reversedCounts(line.counts), payments: [] } }
 }

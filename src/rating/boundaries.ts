@@ -43,10 +43,10 @@ export function boundariesOf(
 ): Boundary[] {
   const found: Boundary[] = []
   const { rateAt, owners, profile } = times
-  const isOfPlan = profile === null || profile.plan === segment.plan
+  const isOfPlan = profile === null || profile.plan === segment.pricing.plan
   if (service.reservation.units > 0 && !isOfPlan) return found
   const profileMs = profile?.fromMs ?? 0
-  const usedMs = lastUsedAt(reported, reportedMs, segment.firstMs)
+  const usedMs = lastUsedAt(reported, reportedMs, segment.counts.firstMs)
   let endMs = knownEnd(service, segment, usedMs, times)
   const known = service.reservation.units > 0 ? segment.after : null
   while (usedMs >= endMs) {
@@ -73,9 +73,9 @@ function knownEnd(
   usedMs: number,
   { rateAt, owners, profile }: RatedTimes,
 ): number {
-  const { endMs, lastMs } = segment
+  const { endMs, counts } = segment
   if (reservation.units > 0) return endMs
-  const sinceMs = Math.max(lastMs, reportedMs)
+  const sinceMs = Math.max(counts.lastMs, reportedMs)
   const first = usedMs >= endMs ? null : rateAt(sinceMs)
   if (first !== null && continues(segment, first, owners)) return first.untilMs
   // The profile before has the terms of the segment.
@@ -84,7 +84,7 @@ function knownEnd(
 
 /** Whether usage with these terms continues a segment, or the one that starts. */
 export function continues(
-  { key, fundingSources }: SegmentStart,
+  { key, fundingSources }: Pick<SegmentStart, 'key' | 'fundingSources'>,
   { start, funding }: RatedService,
   owners: CounterOwners,
 ): boolean {
@@ -97,12 +97,12 @@ export function continues(
 export function sharesOf(
   { used, usedBefore }: ServiceRequest,
   { reportedMs }: ServiceSession,
-  { lastMs }: Segment,
+  { counts }: Segment,
   boundaries: readonly Boundary[],
   untilMs: number,
 ): number[] {
   const instants = [...boundaries.map(({ fromMs }) => fromMs), untilMs]
-  if (usedBefore < 0) return splitByTime(used, [Math.max(lastMs, reportedMs), ...instants])
+  if (usedBefore < 0) return splitByTime(used, [Math.max(counts.lastMs, reportedMs), ...instants])
   const first = Math.min(used, usedBefore)
   return [first, ...splitByTime(used - first, instants)]
 }
@@ -151,7 +151,8 @@ function isSameTerms(one: RatedService, other: RatedService): boolean {
  * size of the account's groups (by members of a pool), leaves the terms.
  */
 function digestOfTerms({ start, funding }: RatedService): number {
-  const { rateKey, plan, cycle, tariff, others, taxes, rounding, isPrepaid } = start
+  const { isPrepaid } = start
+  const { rateKey, plan, cycle, tariff, others, taxes, rounding } = start.pricing
   const groups = funding.groups.map(({ owner, counter, fromMs, total }) => {
     return `${owner} ${counter} ${fromMs} ${owner === 0 ? total : ''}`
   })

@@ -82,7 +82,7 @@ function isOfSegment(
   { reservation }: ServiceSession,
   segment: Segment,
 ): boolean {
-  const usedMs = lastUsedAt(effective, rates.request.eventTimeMs, segment.firstMs)
+  const usedMs = lastUsedAt(effective, rates.request.eventTimeMs, segment.counts.firstMs)
   if (usedMs >= segment.endMs) return false
   if (reservation.units > 0) return true
   const rated = rates.find(effective, usedMs)
@@ -123,7 +123,7 @@ function settleShares(
     split.carried = settled.carriedReservation
   }
   const { untilMs } = (boundaries.at(-1) as Boundary).next
-  const usedMs = lastUsedAt(effective, eventTimeMs, segment.firstMs)
+  const usedMs = lastUsedAt(effective, eventTimeMs, segment.counts.firstMs)
   return usedMs < untilMs ? split : settleLast(states, split)
 }
 

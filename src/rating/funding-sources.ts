@@ -81,15 +81,7 @@ export function openFundingSources(
 function withSources(start: SegmentStart, sources: FundingSource[]): SegmentStart {
   return {
     key: start.key,
-    rateKey: start.rateKey,
-    plan: start.plan,
-    cycle: start.cycle,
-    tariff: start.tariff,
-    priceOf: start.priceOf,
-    band: start.band,
-    others: start.others,
-    taxes: start.taxes,
-    rounding: start.rounding,
+    pricing: start.pricing,
     hasGroups: start.hasGroups,
     fundingSources: sources,
     isPrepaid: start.isPrepaid,

@@ -15,7 +15,7 @@ import type { CounterOwners } from '../domain/counters.ts'
 import type { Cycle, OpenCycle } from '../domain/cycle.ts'
 import { isMoneySource } from '../domain/debt.ts'
 import { lastUsedAt } from '../domain/segment.ts'
-import type { CategoryPrice } from '../domain/segment-parts.ts'
+import { type CategoryPrice, plainPricing } from '../domain/segment-parts.ts'
 import type { Segment, SegmentStart, ServiceSession } from '../domain/session.ts'
 import type { TaxRule } from '../domain/tax.ts'
 import {
@@ -145,9 +145,9 @@ function rateBy(
   const query = { catalogue, calendar, profile, products, rateKey, usaget, cycle, oldestMs, atMs }
   const { counters, hasGroups } = includedFor(query)
   const isPrepaid = products.plan.connectionType === 'prepaid'
-  const start = segmentStart(rate, chosen, { products: products, others, cycle, zone, atMs })
-  start.key += untaxed ? '|untaxed' : taxes.map(taxId).join('')
-  start.taxes = taxes
+  const taxKey = untaxed ? '|untaxed' : taxes.map(taxId).join('')
+  const parts = { products, others, cycle, taxes, taxKey, zone, atMs }
+  const start = segmentStart(rate, chosen, parts)
   start.hasGroups = hasGroups
   start.isPrepaid = isPrepaid
   const funding = { groups: counters, credit: isPrepaid ? null : cycle, oldestMs }
@@ -206,6 +206,8 @@ interface StartParts {
   products: ActiveProducts
   others: OtherPrices
   cycle: Cycle
+  taxes: TaxRule[]
+  taxKey: string
   zone: string
   atMs: number
 }
@@ -213,22 +215,24 @@ interface StartParts {
 function segmentStart(
   rate: RateRevision,
   { price, source, id }: ChosenPrice,
-  { products, others, cycle, zone, atMs }: StartParts,
+  { products, others, cycle, taxes, taxKey, zone, atMs }: StartParts,
 ): SegmentStart {
   const { tariff, band, priceKey, changeMs } = priceAt(price, atMs, zone)
   const plan = products.plan.name
   const { rounding } = rate
   return {
-    key: `${rate.id}|${plan}|${cycle.key}|${id}|${priceKey}|${others.key}`,
-    rateKey: rate.key,
-    plan,
-    cycle: cycle.key,
-    tariff,
-    priceOf: source,
-    band,
-    others: others.prices,
-    taxes: [],
-    rounding: rounding?.stage === 'after_tax' ? rounding : null,
+    key: `${rate.id}|${plan}|${cycle.key}|${id}|${priceKey}|${others.key}${taxKey}`,
+    pricing: {
+      rateKey: rate.key,
+      plan,
+      cycle: cycle.key,
+      tariff,
+      priceOf: source,
+      band,
+      others: others.prices,
+      taxes,
+      rounding: rounding?.stage === 'after_tax' ? rounding : null,
+    },
     hasGroups: false,
     fundingSources: [],
     isPrepaid: true,
@@ -242,15 +246,12 @@ const FREE_RATE = 'FREE'
 function freeService(profile: SubscriberProfile, { cycle, oldestMs }: OpenCycle): RatedService {
   const start: SegmentStart = {
     key: `free|${cycle.key}`,
-    rateKey: FREE_RATE,
-    plan: profile.plan,
-    cycle: cycle.key,
-    tariff: { tiers: [], access: 0, extraDigits: 0, terms: null },
-    priceOf: 'BASE',
-    band: '',
-    others: [],
-    taxes: [],
-    rounding: null,
+    pricing: plainPricing({
+      rateKey: FREE_RATE,
+      plan: profile.plan,
+      cycle: cycle.key,
+      tariff: { tiers: [], access: 0, extraDigits: 0, terms: null },
+    }),
     hasGroups: false,
     fundingSources: [],
     isPrepaid: true,
@@ -288,7 +289,8 @@ export function needsRating(
   if (segment === null) return true
   if (isLate) return false
   return (
-    service.reservation.units === 0 || lastUsedAt(units, atMs, segment.firstMs) >= segment.endMs
+    service.reservation.units === 0 ||
+    lastUsedAt(units, atMs, segment.counts.firstMs) >= segment.endMs
   )
 }
 
@@ -346,6 +348,9 @@ export function buildProgram(
 
 const NO_SOURCES: readonly FundingSource[] = []
 
+/** The terms that decide which prepaid buckets may pay. */
+type PaidTerms = Pick<SegmentStart, 'pricing' | 'isPrepaid'>
+
 /** Usage and the instant at which buckets pay for it. */
 interface PaidUsage {
   usaget: string
@@ -356,7 +361,7 @@ interface PaidUsage {
 function prepaidOrder(
   catalogue: Catalogue,
   { subscriber, account }: CounterOwners,
-  start: SegmentStart | null,
+  start: PaidTerms | null,
   { usaget, atMs, begunMs }: PaidUsage,
 ): readonly FundingSource[] {
   if (start === null || !start.isPrepaid) return NO_SOURCES
@@ -369,7 +374,7 @@ function isUsable(
   { prepaidIncludes }: Catalogue,
   { kind, usaget, prepaidIncludeId }: Bucket,
   requested: string,
-  { rateKey, plan }: SegmentStart,
+  { pricing: { rateKey, plan } }: PaidTerms,
   atMs: number,
 ): boolean {
   const revisions = prepaidIncludes.get(prepaidIncludeId)

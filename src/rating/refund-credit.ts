@@ -15,10 +15,11 @@ import type { SubscriberProfile } from '../domain/catalogue.ts'
 import type { Reason } from '../domain/charge-outcome.ts'
 import { MONEY_USAGE, type ServiceRequest } from '../domain/charge-request.ts'
 import type { CounterOwners } from '../domain/counters.ts'
+import { newCounts } from '../domain/counts.ts'
 import { addCredit, BalanceRangeError } from '../domain/credit.ts'
 import { ownerAt } from '../domain/debt.ts'
 import { emptyService, priceOf, startedService } from '../domain/segment.ts'
-import type { Payment } from '../domain/segment-parts.ts'
+import { type Payment, plainPricing } from '../domain/segment-parts.ts'
 import type { Segment, SegmentStart } from '../domain/session.ts'
 import { affordable, charge, isFree, PriceRangeError } from '../domain/tariff.ts'
 import { activeProductsAt } from './active-products.ts'
@@ -77,17 +78,10 @@ export function creditRefund(
 }
 
 /** Infinity if the price is out of range. */
-function priceOfAll(
-  { tariff, others, fundingSources, isPrepaid }: SegmentStart,
-  units: number,
-): number {
-  const used = { used: 0, includedMoneyUnits: 0, chargedUnits: 0, charged: 0, carried: null }
+function priceOfAll({ pricing, fundingSources, isPrepaid }: SegmentStart, units: number): number {
+  const counts = newCounts(0, false, true, null)
   try {
-    return priceOf(
-      { tariff, others, access: true, fundingSources, isPrepaid, ...used },
-      units,
-      units,
-    )
+    return priceOf({ pricing, fundingSources, isPrepaid, counts }, units, units)
   } catch (error) {
     if (error instanceof PriceRangeError) return Number.POSITIVE_INFINITY
     throw error
@@ -111,15 +105,12 @@ function moneyTerms(
   const isPrepaid = products.plan.connectionType === 'prepaid'
   const start = {
     key: '',
-    rateKey: '',
-    plan: products.plan.name,
-    cycle: cycle.key,
-    priceOf: 'BASE',
-    tariff: FREE,
-    band: '',
-    others: [],
-    taxes: [],
-    rounding: null,
+    pricing: plainPricing({
+      rateKey: '',
+      plan: products.plan.name,
+      cycle: cycle.key,
+      tariff: FREE,
+    }),
     hasGroups: false,
     fundingSources: [],
     isPrepaid,
@@ -158,7 +149,8 @@ class CreditWork {
   /** Returns false if no bucket can be credited. Throws `BalanceRangeError`. */
   run(units: number, order: readonly FundingSource[]): boolean {
     const { segment } = this
-    segment.used = units
+    const { counts } = segment
+    counts.used = units
     let left = units
     for (const source of segment.fundingSources) {
       if (source.isGroup) left -= this.#uncount(source, left)
@@ -166,26 +158,27 @@ class CreditWork {
     if (left > 0 && segment.isPrepaid && !this.#creditPrepaid(left, order)) return false
     // For a postpaid subscriber the line is a credit on the invoice, even if the counter is lower.
     if (left > 0 && !segment.isPrepaid) this.#creditPostpaid(left)
-    return segment.payments.length > 0 || segment.charged > 0
+    return counts.payments.length > 0 || counts.charged > 0
   }
 
   /** Reduces the counted usage of a group. Returns the number of units. */
   #uncount(source: FundingSource, left: number): number {
     const bucket = this.#bucketOf(source)
     if (bucket === undefined || bucket.spent === 0) return 0
-    const { segment } = this
+    const { pricing, counts } = this.segment
     if (bucket.kind === 'units') {
       const units = Math.min(left, bucket.spent)
-      segment.includedUnits += units
+      counts.includedUnits += units
       this.#giveBack(source, bucket, units, 'units')
       return units
     }
-    const { tariff, includedMoneyUnits, includedMicros } = segment
+    const { tariff } = pricing
+    const { includedMoneyUnits, includedMicros } = counts
     if (isFree(tariff)) return 0
     const units = affordable(tariff, false, includedMoneyUnits, includedMicros, bucket.spent, left)
-    segment.includedMoneyUnits += units
-    segment.includedMicros = charge(tariff, segment.includedMoneyUnits, false)
-    this.#giveBack(source, bucket, segment.includedMicros - includedMicros, 'money')
+    counts.includedMoneyUnits += units
+    counts.includedMicros = charge(tariff, counts.includedMoneyUnits, false)
+    this.#giveBack(source, bucket, counts.includedMicros - includedMicros, 'money')
     return units
   }
 
@@ -222,21 +215,22 @@ class CreditWork {
 
   /** Reduces the debt of an owner. Returns the amount. */
   #repay(slot: OwnerSlot, micros: number): number {
-    const { segment } = this
+    const { counts } = this.segment
     const owner = ownerAt(this.owners, slot)
     if (owner === null) return 0
     const paid = Math.min(micros, debtOf(owner))
     owner.owed -= paid
-    segment.debt += paid
-    if (slot === 1) segment.accountDebt += paid
+    counts.debt += paid
+    if (slot === 1) counts.accountDebt += paid
     return paid
   }
 
   #priced(units: number): number {
     const { segment } = this
-    segment.chargedUnits = units
-    segment.charged = priceOf(segment, units, segment.used)
-    return segment.charged
+    const { counts } = segment
+    counts.chargedUnits = units
+    counts.charged = priceOf(segment, units, counts.used)
+    return counts.charged
   }
 
   #last(order: readonly FundingSource[], isUnits: boolean): FundingSource | undefined {
@@ -261,7 +255,7 @@ class CreditWork {
 
   #note(ref: BucketRef, bucket: Bucket, amount: number, kind: Payment['kind']): void {
     const isCounter = bucket.counter !== ''
-    this.segment.payments.push({
+    this.segment.counts.payments.push({
       owner: ref.owner,
       bucketId: bucket.id,
       prepaidIncludeId: bucket.prepaidIncludeId,

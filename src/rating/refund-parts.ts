@@ -1,8 +1,9 @@
 /** Splits a part of the usage or the cost off the segment of an event. Pure. */
 import { isGroupCounter } from '../domain/counters.ts'
+import { type Counts, newCounts } from '../domain/counts.ts'
 import { UNLIMITED } from '../domain/pricing/tier.ts'
 import { copySegment, priceOf } from '../domain/segment.ts'
-import type { Payment } from '../domain/segment-parts.ts'
+import { type Payment, withTariffs } from '../domain/segment-parts.ts'
 import type { Segment, SegmentStart } from '../domain/session.ts'
 import { charge, type Tariff } from '../domain/tariff.ts'
 
@@ -30,37 +31,35 @@ function oneInterval(units: number, micros: number): Tariff {
 export function splitUnits(segment: Segment, units: number): SplitSegment {
   const remaining = copySegment(segment)
   const refunded = emptyRefund(segment)
-  const chargedUnits = Math.min(units, segment.chargedUnits)
-  const includedMoneyUnits = Math.min(units - chargedUnits, segment.includedMoneyUnits)
-  remaining.used -= units
-  remaining.chargedUnits -= chargedUnits
-  remaining.includedMoneyUnits -= includedMoneyUnits
-  remaining.charged = Math.min(
-    segment.charged,
-    priceOf(remaining, remaining.chargedUnits, remaining.used),
-  )
-  const coveredPrice = charge(segment.tariff, remaining.includedMoneyUnits, false)
-  remaining.includedMicros = Math.min(segment.includedMicros, coveredPrice)
-  refunded.used = units
-  refunded.chargedUnits = chargedUnits
-  refunded.includedMoneyUnits = includedMoneyUnits
-  refunded.charged = segment.charged - remaining.charged
-  refunded.includedMicros = segment.includedMicros - remaining.includedMicros
-  const money = takePayments(remaining, isOwnMoney, refunded.charged)
-  const limits = takePayments(remaining, ({ kind }) => kind === 'limit', sumOf(money))
-  const groupMoney = takePayments(remaining, isGroupMoney, refunded.includedMicros)
+  const [before, left, taken] = [segment.counts, remaining.counts, refunded.counts]
+  let { tariff } = segment.pricing
+  const chargedUnits = Math.min(units, before.chargedUnits)
+  const includedMoneyUnits = Math.min(units - chargedUnits, before.includedMoneyUnits)
+  left.used -= units
+  left.chargedUnits -= chargedUnits
+  left.includedMoneyUnits -= includedMoneyUnits
+  left.charged = Math.min(before.charged, priceOf(remaining, left.chargedUnits, left.used))
+  const coveredPrice = charge(tariff, left.includedMoneyUnits, false)
+  left.includedMicros = Math.min(before.includedMicros, coveredPrice)
+  taken.used = units
+  taken.chargedUnits = chargedUnits
+  taken.includedMoneyUnits = includedMoneyUnits
+  taken.charged = before.charged - left.charged
+  taken.includedMicros = before.includedMicros - left.includedMicros
+  const money = takePayments(left, isOwnMoney, taken.charged)
+  const limits = takePayments(left, ({ kind }) => kind === 'limit', sumOf(money))
+  const groupMoney = takePayments(left, isGroupMoney, taken.includedMicros)
   const own = takePayments(
-    remaining,
+    left,
     ({ kind }) => kind === 'units',
     units - chargedUnits - includedMoneyUnits,
   )
-  refunded.includedUnits = sumOf(own.filter(({ counter }) => counter !== ''))
-  remaining.includedUnits -= refunded.includedUnits
-  refunded.payments = [...money, ...limits, ...groupMoney, ...own]
-  if (chargedUnits > 0) refunded.tariff = oneInterval(chargedUnits, refunded.charged)
-  else if (includedMoneyUnits > 0)
-    refunded.tariff = oneInterval(includedMoneyUnits, refunded.includedMicros)
-  refunded.others = []
+  taken.includedUnits = sumOf(own.filter(({ counter }) => counter !== ''))
+  left.includedUnits -= taken.includedUnits
+  taken.payments = [...money, ...limits, ...groupMoney, ...own]
+  if (chargedUnits > 0) tariff = oneInterval(chargedUnits, taken.charged)
+  else if (includedMoneyUnits > 0) tariff = oneInterval(includedMoneyUnits, taken.includedMicros)
+  refunded.pricing = withTariffs(segment.pricing, tariff, [])
   return { refunded, remaining }
 }
 
@@ -68,15 +67,15 @@ export function splitUnits(segment: Segment, units: number): SplitSegment {
 export function splitMoney(segment: Segment, micros: number): SplitSegment {
   const remaining = copySegment(segment)
   const refunded = emptyRefund(segment)
-  remaining.charged -= micros
-  const money = takePayments(remaining, isOwnMoney, micros)
-  const limits = takePayments(remaining, ({ kind }) => kind === 'limit', sumOf(money))
-  refunded.payments = [...money, ...limits]
-  refunded.used = micros
-  refunded.chargedUnits = micros
-  refunded.charged = micros
-  refunded.tariff = ONE_MICRO_PER_UNIT
-  refunded.others = []
+  const [left, taken] = [remaining.counts, refunded.counts]
+  left.charged -= micros
+  const money = takePayments(left, isOwnMoney, micros)
+  const limits = takePayments(left, ({ kind }) => kind === 'limit', sumOf(money))
+  taken.payments = [...money, ...limits]
+  taken.used = micros
+  taken.chargedUnits = micros
+  taken.charged = micros
+  refunded.pricing = withTariffs(segment.pricing, ONE_MICRO_PER_UNIT, [])
   return { refunded, remaining }
 }
 
@@ -85,8 +84,7 @@ export function moneyStart(start: SegmentStart): SegmentStart {
   return {
     ...start,
     key: 'refund',
-    tariff: ONE_MICRO_PER_UNIT,
-    others: [],
+    pricing: withTariffs(start.pricing, ONE_MICRO_PER_UNIT, []),
     hasGroups: false,
     fundingSources: [],
   }
@@ -97,27 +95,17 @@ export function moneyStart(start: SegmentStart): SegmentStart {
  * no longer yields the charge and is replaced.
  */
 export function recomputable(segment: Segment): Segment {
-  const { chargedUnits, charged, used } = segment
+  const { chargedUnits, charged, used } = segment.counts
   if (chargedUnits === 0 || priceOf(segment, chargedUnits, used) === charged) return segment
   const refunded = copySegment(segment)
-  refunded.tariff = oneInterval(chargedUnits, charged)
-  refunded.others = []
+  refunded.pricing = withTariffs(segment.pricing, oneInterval(chargedUnits, charged), [])
   return refunded
 }
 
 function emptyRefund(segment: Segment): Segment {
   const refunded = copySegment(segment)
-  refunded.used = 0
-  refunded.includedUnits = 0
-  refunded.includedMoneyUnits = 0
-  refunded.chargedUnits = 0
-  refunded.includedMicros = 0
-  refunded.charged = 0
-  refunded.debt = 0
-  refunded.accountDebt = 0
-  refunded.forfeitedUnits = 0
-  refunded.forfeitedMicros = 0
-  refunded.payments = []
+  const { firstMs, hasGroups, access, carried } = segment.counts
+  refunded.counts = newCounts(firstMs, hasGroups, access, carried)
   return refunded
 }
 
@@ -135,15 +123,15 @@ function sumOf(payments: readonly Payment[]): number {
   return sum
 }
 
-/** Removes an amount from the payments of `remaining`, the last one first. */
+/** Removes an amount from the payments, the last one first. */
 function takePayments(
-  remaining: Segment,
+  counts: Counts,
   isMeant: (payment: Payment) => boolean,
   amount: number,
 ): Payment[] {
   const taken: Payment[] = []
   let left = amount
-  for (const payment of remaining.payments.toReversed()) {
+  for (const payment of counts.payments.toReversed()) {
     if (left === 0) break
     if (payment.amount <= 0 || !isMeant(payment)) continue
     const part = Math.min(left, payment.amount)
@@ -151,6 +139,6 @@ function takePayments(
     left -= part
     taken.push({ ...payment, amount: part })
   }
-  remaining.payments = remaining.payments.filter((payment) => payment.amount !== 0)
+  counts.payments = counts.payments.filter((payment) => payment.amount !== 0)
   return taken
 }

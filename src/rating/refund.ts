@@ -5,6 +5,7 @@
 import { copyOwner, type OwnerState } from '../domain/bucket.ts'
 import type { ServiceOutcome } from '../domain/charge-outcome.ts'
 import { type ChargeRequest, MONEY_USAGE, type ServiceRequest } from '../domain/charge-request.ts'
+import { reversedCounts } from '../domain/counts.ts'
 import type { Line } from '../domain/line.ts'
 import { lineOf, serviceTagOf } from '../domain/lines.ts'
 import { copySegment, costOf, emptyService, withSegment } from '../domain/segment.ts'
@@ -142,7 +143,7 @@ class RefundWork implements Refund, UnitWork<WorkState> {
     const { ratingGroup, usaget, calledNumber, serviceIdentifier } = serviceRequest
     session.services.push(emptyService(ratingGroup, usaget, calledNumber, serviceIdentifier))
     const service = this.#ended(session.services.length - 1, credited.segment, null)
-    service.endedMicros -= credited.segment.charged
+    service.endedMicros -= credited.segment.counts.charged
     return refundOutcome(serviceRequest, serviceRequest.requested, service)
   }
 
@@ -157,12 +158,12 @@ class RefundWork implements Refund, UnitWork<WorkState> {
         : denied(request, 'nothingToRefund')
     }
     if (requested === 0) return denied(request, 'nothingToRefund')
-    if (requested > segment.used) return denied(request, 'refundLimit')
-    if (requested < 0 || requested === segment.used) return this.#whole(index, segment)
+    if (requested > segment.counts.used) return denied(request, 'refundLimit')
+    if (requested < 0 || requested === segment.counts.used) return this.#whole(index, segment)
     const { refunded, remaining } = splitUnits(segment, requested)
     this.#giveBack(refunded)
     const service = this.#ended(index, refunded, remaining)
-    service.usedTotal -= refunded.used
+    service.usedTotal -= refunded.counts.used
     return refundOutcome(request, requested, service)
   }
 
@@ -170,7 +171,7 @@ class RefundWork implements Refund, UnitWork<WorkState> {
   #money(request: ServiceRequest): ServiceOutcome {
     const { services } = this.session
     const charged = services.map((service) =>
-      service.segment !== null && isNamed(service, request) ? service.segment.charged : 0,
+      service.segment !== null && isNamed(service, request) ? service.segment.counts.charged : 0,
     )
     const most = charged.reduce((sum, micros) => sum + micros, 0)
     if (most === 0) return denied(request, 'nothingToRefund')
@@ -210,8 +211,8 @@ class RefundWork implements Refund, UnitWork<WorkState> {
   #whole(index: number, segment: Segment): ServiceOutcome {
     this.#giveBack(segment)
     const service = this.#ended(index, recomputable(segment), null)
-    service.usedTotal -= segment.used
-    return refundOutcome(service, segment.used, service)
+    service.usedTotal -= segment.counts.used
+    return refundOutcome(service, segment.counts.used, service)
   }
 
   /** Records the line of the refunded part, and leaves the rest to the service. */
@@ -240,10 +241,10 @@ class RefundWork implements Refund, UnitWork<WorkState> {
     return one !== undefined && more.length === 0 ? one : -1
   }
 
-  #giveBack({ payments }: Segment): void {
+  #giveBack({ counts }: Segment): void {
     this.subscriber = copyOwner(this.subscriber)
     this.account = this.account === null ? null : copyOwner(this.account)
-    for (const { owner, bucketId, amount } of payments) {
+    for (const { owner, bucketId, amount } of counts.payments) {
       const state = owner === 0 ? this.subscriber : this.account
       const bucket = state?.buckets.find(({ id }) => id === bucketId)
       // A counter may have been removed since, together with its cycle.
@@ -283,22 +284,12 @@ function refundOutcome(
 }
 
 function reversed(refunded: Segment, number: number, atMs: number): Segment {
-  // Unary minus would turn 0 into -0.
-  const minus = (amount: number) => 0 - amount
   const line = copySegment(refunded)
   line.number = number
   line.version = 1
-  line.firstMs = atMs
-  line.lastMs = atMs
-  line.late = false
-  line.used = minus(refunded.used)
-  line.includedUnits = minus(refunded.includedUnits)
-  line.includedMoneyUnits = minus(refunded.includedMoneyUnits)
-  line.chargedUnits = minus(refunded.chargedUnits)
-  line.includedMicros = minus(refunded.includedMicros)
-  line.charged = minus(refunded.charged)
-  line.debt = minus(refunded.debt)
-  line.accountDebt = minus(refunded.accountDebt)
-  for (const payment of line.payments) payment.amount = minus(payment.amount)
+  line.counts = reversedCounts(refunded.counts)
+  line.counts.firstMs = atMs
+  line.counts.lastMs = atMs
+  line.counts.late = false
   return line
 }

@@ -59,7 +59,7 @@ export class RequestStates {
     const { openedMs, services } = this.#before
     let lastMs = 0
     for (const { reportedMs, segment } of services) {
-      lastMs = Math.max(lastMs, reportedMs, segment?.lastMs ?? 0)
+      lastMs = Math.max(lastMs, reportedMs, segment?.counts.lastMs ?? 0)
     }
     return lastMs === 0 ? openedMs : lastMs
   }

@@ -315,7 +315,8 @@ export class SessionWork implements UnitWork<WorkState> {
     const line = lines.length > before.lines.length ? lines.at(-1) : undefined
     this.restore(before)
     if (line === undefined) return null
-    return { line, charge: finalCharge(line.charged, line.taxes, line.rounding) }
+    const { taxes, rounding } = line.pricing
+    return { line, charge: finalCharge(line.counts.charged, taxes, rounding) }
   }
 
   /** An update after expiry has no further units. */

@@ -48,7 +48,8 @@ export function coalesce(entries: readonly EntryContent[]): FlushRecords {
 
 function ownersWithFallingPrices(lines: Iterable<Line>): Set<string> {
   const keys = new Set<string>()
-  for (const { aid, sid, tariff, others } of lines) {
+  for (const { aid, sid, pricing } of lines) {
+    const { tariff, others } = pricing
     if (!canFall(tariff) && !others.some((other) => canFall(other.tariff))) continue
     keys.add(ownerKey({ aid, sid })).add(ownerKey({ aid, sid: 0 }))
   }

@@ -71,7 +71,7 @@ function splitLines({ lines }: FlushRecords, known: KnownRecords, cycles: CycleE
   const late: Line[] = []
   for (const line of lines.values()) {
     if (known.hasLine(line.stamp, line.version)) continue
-    if (cycles.isOver(line.cycle)) late.push(line)
+    if (cycles.isOver(line.pricing.cycle)) late.push(line)
     else onTime.push(line)
   }
   return { onTime, late }

@@ -151,9 +151,9 @@ export function planOf(
   const { services } = session
   for (let index = services.length - 1; index >= 0; index -= 1) {
     const segment = services[index]?.segment
-    if (segment) return segment.plan
+    if (segment) return segment.pricing.plan
   }
-  return lines.at(-1)?.plan ?? before?.services.at(-1)?.segment?.plan ?? null
+  return lines.at(-1)?.pricing.plan ?? before?.services.at(-1)?.segment?.pricing.plan ?? null
 }
 
 /** As long as the stamps of existing systems. */

@@ -18,6 +18,7 @@ import type { CreditedInclude } from '../../src/domain/credit.ts'
 import type { Line, OperationLine } from '../../src/domain/line.ts'
 import type { Payment } from '../../src/domain/segment-parts.ts'
 import type { Session } from '../../src/domain/session.ts'
+import { withFields } from '../support/domain/lines.ts'
 import { moneyOf } from '../support/domain/owners.ts'
 import { lineOf } from '../support/recorder/accounts.ts'
 
@@ -135,12 +136,8 @@ describe('the audit of recorded lines', () => {
     left: 0,
     total: 0,
   })
-  const line: Line = {
-    ...lineOf(1, 11, 'one'),
-    debt: 20,
-    accountDebt: 0,
-    payments: [payment(0, 1, 45), payment(1, 7, 3)],
-  }
+  const payments = [payment(0, 1, 45), payment(1, 7, 3)]
+  const line: Line = withFields(lineOf(1, 11, 'one'), { debt: 20, payments })
   const sums = () => {
     const own = emptySums()
     const shared = emptySums()
@@ -225,8 +222,8 @@ describe('the audit of recorded lines', () => {
 
   it('separates the debt of a subscriber from the debt of its account', () => {
     const [own, shared] = [emptySums(), emptySums()]
-    addLine(lineDocument({ ...line, debt: 20, accountDebt: 15 }), own, shared)
-    const { account_debt_micros: _, ...older } = lineDocument({ ...line, debt: 2 })
+    addLine(lineDocument(withFields(line, { debt: 20, accountDebt: 15 })), own, shared)
+    const { account_debt_micros: _, ...older } = lineDocument(withFields(line, { debt: 2 }))
     addLine(older as never, own, shared)
     expect([own.owed, shared.owed]).toEqual([7, 15])
   })
@@ -255,7 +252,7 @@ describe('the audit of recorded lines', () => {
       { ...payment(0, 6, -2), kind: 'money' } as const,
     ]
     const own = emptySums()
-    addLine(lineDocument({ ...line, debt: -5, payments }), own, emptySums())
+    addLine(lineDocument(withFields(line, { debt: -5, payments })), own, emptySums())
     expect(own.owed).toBe(-5)
     expect([...own.buckets]).toEqual([
       [4, { spent: 0, credited: 30, isCounter: false }],
@@ -269,7 +266,7 @@ describe('the audit of recorded lines', () => {
     const limit = { ...payment(1, 7, 3), kind: 'limit', counter: 'credit' } as const
     const payments = [{ ...payment(0, 4, 30), kind: 'units', counter } as const, limit]
     const [own, shared] = [emptySums(), emptySums()]
-    addLine(lineDocument({ ...line, debt: 0, payments }), own, shared)
+    addLine(lineDocument(withFields(line, { debt: 0, payments })), own, shared)
     expect([...own.buckets, ...shared.buckets]).toEqual([
       [4, { spent: 30, credited: 0, isCounter: true }],
       [7, { spent: 3, credited: 0, isCounter: true }],

@@ -7,6 +7,7 @@ import type { AccountEvidence } from '../../src/cli/audit/evidence.ts'
 import { planMend } from '../../src/cli/audit/mend-plan.ts'
 import { emptyOwner, type OwnerState } from '../../src/domain/bucket.ts'
 import type { Line } from '../../src/domain/line.ts'
+import { withFields } from '../support/domain/lines.ts'
 import { lineOf } from '../support/recorder/accounts.ts'
 
 const owing = (sid: number, owed: number): OwnerState => ({
@@ -32,8 +33,8 @@ function evidenceOf(account: OwnerState, subscriber: OwnerState, ledgerLine: Lin
 }
 
 it('recorded debt of each owner is restored, and its line belongs to that owner', () => {
-  const standing = { ...lineOf(1, 11, 'a'), debt: 7, accountDebt: 5 }
-  const recorded = { ...standing, debt: 14, accountDebt: 8 }
+  const standing = withFields(lineOf(1, 11, 'a'), { debt: 7, accountDebt: 5 })
+  const recorded = withFields(standing, { debt: 14, accountDebt: 8 })
   const { owners, unsettled } = planMend(evidenceOf(owing(0, 5), owing(11, 2), standing, recorded))
   expect(unsettled).toEqual([])
   expect(owners).toMatchObject([
@@ -43,7 +44,7 @@ it('recorded debt of each owner is restored, and its line belongs to that owner'
 })
 
 it('debt with a different record, or with no record, is recorded again', () => {
-  const line = { ...lineOf(1, 11, 'a'), debt: 5, accountDebt: 5 }
+  const line = withFields(lineOf(1, 11, 'a'), { debt: 5, accountDebt: 5 })
   const even = () => evidenceOf(owing(0, 5), owing(11, 0), line, line)
   expect(planMend({ ...even(), different: [] }).owners).toEqual([])
   for (const owed of [undefined, 4]) {

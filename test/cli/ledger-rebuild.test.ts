@@ -16,6 +16,7 @@ import { unpackResult } from '../../src/ledger/record-packing.ts'
 import { watchRecorderProgress } from '../../src/ledger/recorder-progress.ts'
 import type { Drain } from '../../src/recorder/drain.ts'
 import { GBP, operation, owner, paid, usage } from '../support/cli/recorded-accounts.ts'
+import { withFields } from '../support/domain/lines.ts'
 import { bucketOf, contents, operationOf } from '../support/ledger/fixture.ts'
 import { TEST_EPOCH } from '../support/ledger.ts'
 import { useOpened } from '../support/opened.ts'
@@ -150,7 +151,10 @@ describe('a rebuild restores', () => {
   })
 
   it('debt of a subscriber without a bucket, and of its account', async () => {
-    await write(usage('a', [], 12), lineDocument({ ...lineOf(1, 1, 'b'), debt: 9, accountDebt: 6 }))
+    await write(
+      usage('a', [], 12),
+      lineDocument(withFields(lineOf(1, 1, 'b'), { debt: 9, accountDebt: 6 })),
+    )
     await run()
     expect(await restored()).toMatchObject({ owed: 15, repaid: 0, buckets: [] })
     expect(await restored(0)).toMatchObject({ owed: 6, repaid: 0, buckets: [] })

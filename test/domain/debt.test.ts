@@ -116,7 +116,7 @@ describe('debt', () => {
     const segment = scene.use(50)
     expect(scene.debts()).toBe(`${row['own']} ${row['account']}`)
     const [own, account] = [Number(row['own']), Number(row['account'])]
-    expect([segment.debt, segment.accountDebt]).toEqual([own + account, account])
+    expect([segment.counts.debt, segment.counts.accountDebt]).toEqual([own + account, account])
   })
 
   it('of postpaid usage is owed by the subscriber if the counter is gone', () => {
@@ -143,7 +143,7 @@ describe('debt', () => {
     const scene = new DebtFixture('shared money 20')
     scene.use(50)
     scene.topUp('shared', 10, 'set')
-    expect(scene.use(10)).toMatchObject({ charged: 60, debt: 30, accountDebt: 30 })
+    expect(scene.use(10)).toMatchObject({ counts: { charged: 60, debt: 30, accountDebt: 30 } })
     expect(scene.debts()).toBe('0 30')
   })
 })
@@ -151,20 +151,22 @@ describe('debt', () => {
 describe('debt reduced by a falling price', () => {
   it('is forgiven to the account that owes it', () => {
     const scene = new DebtFixture('shared money 60')
-    expect(scene.use(10, FALLING)).toMatchObject({ debt: 40, accountDebt: 40 })
-    expect(scene.use(1, FALLING)).toMatchObject({ charged: 11, debt: 0, accountDebt: 0 })
+    expect(scene.use(10, FALLING)).toMatchObject({ counts: { debt: 40, accountDebt: 40 } })
+    expect(scene.use(1, FALLING)).toMatchObject({
+      counts: { charged: 11, debt: 0, accountDebt: 0 },
+    })
     expect(scene.account).toMatchObject({ owed: 0, buckets: [{ spent: 11, free: 49 }] })
     expect(scene.subscriber.owed).toBe(0)
   })
 
   it('is returned to the money that has repaid it', () => {
     const scene = new DebtFixture('own money 5; shared money 15')
-    expect(scene.use(10, FALLING)).toMatchObject({ debt: 80, accountDebt: 80 })
+    expect(scene.use(10, FALLING)).toMatchObject({ counts: { debt: 80, accountDebt: 80 } })
     expect(scene.topUp('shared', 100)).toBe(80)
     const segment = scene.use(1, FALLING)
-    expect(segment).toMatchObject({ charged: 11, debt: 80, accountDebt: 80 })
+    expect(segment).toMatchObject({ counts: { charged: 11, debt: 80, accountDebt: 80 } })
     // Out of 89 first the 20 that were paid, the account's first, then 69 of the repaid money.
-    expect(segment.payments).toMatchObject([
+    expect(segment.counts.payments).toMatchObject([
       { owner: 0, amount: 0 },
       { owner: 1, amount: -69 },
     ])

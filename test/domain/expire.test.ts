@@ -62,7 +62,7 @@ describe('an abandoned session', () => {
 
   it('ends the line of each used service and shows the forfeited units', () => {
     expect(
-      expired.lines.map(({ stamp, version, state, used, forfeitedUnits }) => ({
+      expired.lines.map(({ stamp, version, state, counts: { used, forfeitedUnits } }) => ({
         stamp,
         version,
         state,
@@ -104,11 +104,7 @@ describe('an abandoned session', () => {
     expect(change).toMatchObject({ state: 'expired', segment: { number: 1, version: 3 } })
     // 38 units of the account, then 10 micros, then debt: 52 in all with the two before.
     expect(change?.segment).toMatchObject({
-      late: true,
-      used: 52,
-      chargedUnits: 12,
-      charged: 12,
-      debt: 2,
+      counts: { late: true, used: 52, chargedUnits: 12, charged: 12, debt: 2 },
     })
     expect(settled.service.segment).toBe(change?.segment)
     expect(settled.subscriber.owed).toBe(2)

@@ -17,7 +17,7 @@ import {
   times,
   upward,
 } from '../support/domain/fraction.ts'
-import { lineOf as plainLine } from '../support/domain/lines.ts'
+import { type Flat, lineOf as plainLine } from '../support/domain/lines.ts'
 import { propertyRuns } from '../support/domain/property-runs.ts'
 import { paymentOf } from '../support/domain/requests.ts'
 
@@ -31,7 +31,7 @@ const TARIFF: Tariff = {
   terms: null,
 }
 
-const lineOf = (more: Partial<Line>) =>
+const lineOf = (more: Partial<Flat<Line>>) =>
   plainLine({
     ...{ version: 1, usaget: 'call', rateKey: 'T01', plan: 'P', tariff: TARIFF },
     ...{ access: true, state: 'closed', ...more },
@@ -329,8 +329,10 @@ it('the steps of an explanation add up to the charge of the line for any price',
   fc.assert(
     fc.property(line, (drawn) => {
       const sums = recompute(explain(drawn))
-      expect(sums.charge).toEqual(add(fraction(drawn.charged, 1_000_000), fraction(0)))
-      expect(sums.included).toEqual(add(fraction(drawn.includedMicros, 1_000_000), fraction(0)))
+      expect(sums.charge).toEqual(add(fraction(drawn.counts.charged, 1_000_000), fraction(0)))
+      expect(sums.included).toEqual(
+        add(fraction(drawn.counts.includedMicros, 1_000_000), fraction(0)),
+      )
     }),
     propertyRuns(2_000),
   )

@@ -15,7 +15,7 @@ import {
 import type { Settlement } from '../../src/domain/charge-program.ts'
 import { openCounters, UNLIMITED_TOTAL } from '../../src/domain/counters.ts'
 import { emptyService, startedService } from '../../src/domain/segment.ts'
-import type { CategoryPrice } from '../../src/domain/segment-parts.ts'
+import type { CategoryPrice, Payment } from '../../src/domain/segment-parts.ts'
 import type { Segment, ServiceSession } from '../../src/domain/session.ts'
 import { settle } from '../../src/domain/settle.ts'
 import { charge, type Tariff } from '../../src/domain/tariff.ts'
@@ -169,18 +169,20 @@ function creditsOf({ own, account }: NonNullable<Drawn['credit']>) {
 
 /** Assertions on every finished line, whatever came before it. */
 function checkLine(segment: Segment, { tariff, wholesale }: Drawn): void {
-  const { used, includedUnits, includedMoneyUnits, chargedUnits, access, payments } = segment
+  const {
+    counts: { used, includedUnits, includedMoneyUnits, chargedUnits, access, payments },
+  } = segment
   const price = (of: Tariff, units: number, withAccess: boolean) =>
     Number(priceOf(modelTariff(of), BigInt(units), withAccess))
-  const paid = (kind: Segment['payments'][number]['kind'], isGroup: boolean) =>
+  const paid = (kind: Payment['kind'], isGroup: boolean) =>
     payments
       .filter((one) => one.kind === kind && one.counter.startsWith('group/') === isGroup)
       .reduce((sum, { amount }) => sum + amount, 0)
   const added = wholesale === null ? 0 : price(wholesale, used, access)
-  expect(segment.charged).toBe(price(tariff, chargedUnits, access) + added)
-  expect(segment.includedMicros).toBe(price(tariff, includedMoneyUnits, false))
-  expect(paid('money', false) + segment.debt).toBe(segment.charged)
-  expect(paid('money', true)).toBe(segment.includedMicros)
+  expect(segment.counts.charged).toBe(price(tariff, chargedUnits, access) + added)
+  expect(segment.counts.includedMicros).toBe(price(tariff, includedMoneyUnits, false))
+  expect(paid('money', false) + segment.counts.debt).toBe(segment.counts.charged)
+  expect(paid('money', true)).toBe(segment.counts.includedMicros)
   expect(paid('units', true)).toBe(includedUnits)
   expect(paid('units', false) + includedUnits + includedMoneyUnits + chargedUnits).toBe(used)
   const counted = payments.filter(({ kind }) => kind === 'limit')
@@ -200,7 +202,7 @@ describe('groups, limits and prices with terms', () => {
         for (const bucket of [...trial.subscriber.buckets, ...trial.account.buckets]) {
           expect(bucket.reserved).toBe(0)
         }
-        const reported = trial.ended.reduce((sum, { used }) => sum + used, 0)
+        const reported = trial.ended.reduce((sum, { counts: { used } }) => sum + used, 0)
         expect(reported).toBe(trial.used[0]! + trial.used[1]!)
         for (const segment of trial.ended) checkLine(segment, scenario)
       }),
@@ -226,12 +228,14 @@ describe('groups, limits and prices with terms', () => {
         const summaryOf = ({ ended }: Trial) =>
           ended.map(
             ({
-              used,
-              includedUnits,
-              includedMoneyUnits,
-              chargedUnits,
-              charged,
-              includedMicros,
+              counts: {
+                used,
+                includedUnits,
+                includedMoneyUnits,
+                chargedUnits,
+                charged,
+                includedMicros,
+              },
             }) => ({
               used,
               includedUnits,
@@ -244,7 +248,9 @@ describe('groups, limits and prices with terms', () => {
         // Money of a group buys whole intervals: an interval begun by one report is continued by
         // another.
         expect(summaryOf(inParts)).toEqual(summaryOf(atOnce))
-        for (const { chargedUnits, charged } of plenty.wholesale === null ? atOnce.ended : []) {
+        for (const {
+          counts: { chargedUnits, charged },
+        } of plenty.wholesale === null ? atOnce.ended : []) {
           expect(charged).toBe(charge(plenty.tariff, chargedUnits, true))
         }
       }),

@@ -210,7 +210,10 @@ class Trial {
 
   /** After a grant cut short no units are left, and all money together cannot buy one more unit. */
   #checkMaximal({ segment, reservation }: ServiceSession, usaget: string): void {
-    const { tariff, access, chargedUnits } = segment!
+    const {
+      pricing: { tariff },
+      counts: { access, chargedUnits },
+    } = segment!
     const held = reservation.slices
       .filter(({ bucket }) => bucket === null)
       .reduce((sum, { units }) => sum + units, 0)
@@ -265,13 +268,16 @@ interface SettleStep {
 
 /** Assertions on every line, whatever came before it. */
 function checkLine(segment: Segment): void {
-  const { tariff, chargedUnits, access, payments } = segment
+  const {
+    pricing: { tariff },
+    counts: { chargedUnits, access, payments },
+  } = segment
   const price = Number(priceOf(modelTariff(tariff), BigInt(chargedUnits), access))
-  expect(segment.charged).toBe(price)
+  expect(segment.counts.charged).toBe(price)
   const paid = (kind: 'units' | 'money') =>
     payments.reduce((sum, payment) => sum + (payment.kind === kind ? payment.amount : 0), 0)
-  expect(paid('money') + segment.debt).toBe(segment.charged)
-  expect(paid('units') + segment.chargedUnits).toBe(segment.used)
+  expect(paid('money') + segment.counts.debt).toBe(segment.counts.charged)
+  expect(paid('units') + segment.counts.chargedUnits).toBe(segment.counts.used)
 }
 
 function checkService(service: ServiceSession, modelled: ModelService): void {
@@ -283,10 +289,20 @@ function checkService(service: ServiceSession, modelled: ModelService): void {
 }
 
 function totals(segment: Segment) {
-  const { key, number, version, access, used, chargedUnits, charged, debt, accountDebt } = segment
-  const { forfeitedUnits, forfeitedMicros, late } = segment
+  const {
+    key,
+    number,
+    version,
+    counts: { access, used, chargedUnits, charged, debt, accountDebt },
+  } = segment
+  const {
+    counts: { forfeitedUnits, forfeitedMicros, late },
+  } = segment
   const paid = Object.fromEntries(
-    segment.payments.map((payment) => [`${payment.owner}:${payment.bucketId}`, payment.amount]),
+    segment.counts.payments.map((payment) => [
+      `${payment.owner}:${payment.bucketId}`,
+      payment.amount,
+    ]),
   )
   return {
     key,

@@ -161,7 +161,7 @@ describe('usage', () => {
     expect(scene.column('free')).toBe(row['free'])
     expect(scene.column('spent')).toBe(row['spent'])
     expect(scene.subscriber.owed).toBe(Number(row['debt']))
-    expect(changes[0]?.segment.debt ?? 0).toBe(Number(row['debt']))
+    expect(changes[0]?.segment.counts.debt ?? 0).toBe(Number(row['debt']))
   })
 
   it('is charged to a credit that has reached its limit, and does not become debt', () => {
@@ -213,12 +213,18 @@ describe('a segment', () => {
     scene.step({ requested: 5 })
     const { changes } = scene.step({ used: 5, requested: 5, key: 'b', tariff: tariffFrom('3/10') })
     expect(changes).toMatchObject([
-      { state: 'ended', segment: { key: 'a', number: 1, version: 1, used: 5, charged: 10 } },
+      {
+        state: 'ended',
+        segment: { key: 'a', number: 1, version: 1, counts: { used: 5, charged: 10 } },
+      },
     ])
     // Five of the ten units that were sold are left.
     const next = scene.step({ used: 6, end: 'closed' }).changes
     expect(next).toMatchObject([
-      { state: 'closed', segment: { key: 'b', number: 2, version: 1, used: 6, charged: 3 } },
+      {
+        state: 'closed',
+        segment: { key: 'b', number: 2, version: 1, counts: { used: 6, charged: 3 } },
+      },
     ])
     expect(scene.column('free')).toBe('87')
   })
@@ -229,7 +235,7 @@ describe('a segment', () => {
     for (const key of ['a', 'b', 'c']) {
       scene.step({ requested: 1, key })
       const { changes } = scene.step({ used: 1, end: 'closed' })
-      charged.push(changes[0]!.segment.charged)
+      charged.push(changes[0]!.segment.counts.charged)
     }
     // The first was paid in units: no unit was charged, so no access price was due yet.
     expect(charged).toEqual([0, 51, 1])
@@ -261,7 +267,9 @@ describe('a segment', () => {
     const scene = new SettleFixture('1/1', 'units 100')
     scene.step({ requested: 10 })
     const { changes } = scene.step({ end: 'closed' })
-    expect(changes).toMatchObject([{ segment: { used: 0, charged: 0 }, state: 'closed' }])
+    expect(changes).toMatchObject([
+      { segment: { counts: { used: 0, charged: 0 } }, state: 'closed' },
+    ])
     expect(scene.column('free')).toBe('100')
   })
 
@@ -272,7 +280,9 @@ describe('a segment', () => {
     ])
     scene.step({ requested: 15 })
     const { changes } = scene.step({ used: 4, atMs: 100 })
-    expect(changes[0]?.segment).toMatchObject({ forfeitedUnits: 6, forfeitedMicros: 5, debt: 0 })
+    expect(changes[0]?.segment).toMatchObject({
+      counts: { forfeitedUnits: 6, forfeitedMicros: 5, debt: 0 },
+    })
     expect(scene.column('free')).toBe('6; 10')
     expect(scene.step({ requested: 1, atMs: 100 }).granted).toBe(0)
   })
@@ -282,7 +292,7 @@ describe('a segment', () => {
     scene.step({ requested: 10, atMs: 50 })
     scene.step({ used: 1, atMs: 90 })
     const { changes } = scene.step({ used: 1, atMs: 70 })
-    expect(changes[0]?.segment).toMatchObject({ firstMs: 50, lastMs: 90 })
+    expect(changes[0]?.segment).toMatchObject({ counts: { firstMs: 50, lastMs: 90 } })
   })
 })
 
@@ -299,7 +309,7 @@ describe('settlement', () => {
   it('returns the reduction of a volume price, to debt first, also if that is repaid', () => {
     const scene = new SettleFixture('1/1', 'money 60')
     expect(scene.step({ used: 10, tariff: FALLING }).changes[0]?.segment).toMatchObject({
-      debt: 40,
+      counts: { debt: 40 },
     })
     const [bucket] = scene.subscriber.buckets
     // A top-up pays half of the debt.
@@ -308,7 +318,7 @@ describe('settlement', () => {
     const { changes } = scene.step({ used: 1, tariff: FALLING })
     // Only debt still owed can be forgiven; the rest is returned to the money.
     const segment = changes[0]!.segment
-    expect(segment).toMatchObject({ charged: 11, debt: 20, payments: [{ amount: -9 }] })
+    expect(segment).toMatchObject({ counts: { charged: 11, debt: 20, payments: [{ amount: -9 }] } })
     expect(scene.subscriber).toMatchObject({ owed: 20, repaid: 20 })
     expect([scene.column('spent'), scene.column('free')]).toEqual(['11', '69'])
   })

@@ -3,6 +3,7 @@ import type { AccountCommit } from '../../src/ledger/commit-layout.ts'
 import { stateField } from '../../src/ledger/keys.ts'
 import { openStreamReader } from '../../src/ledger/streams.ts'
 import { StoreDownError } from '../../src/store/redis.ts'
+import { withFields } from '../support/domain/lines.ts'
 import {
   bucketOf,
   contents,
@@ -97,7 +98,7 @@ describe('the accounts of a call', () => {
   it('have no two records of the same name in one entry', async () => {
     const aids = Array.from({ length: 40 }, (_, index) => index + 1)
     const commits = aids.map((aid) => {
-      const line = { ...lineOf(aid, 1, `line-${aid}`), plan: 'P'.repeat(500) }
+      const line = withFields(lineOf(aid, 1, `line-${aid}`), { plan: 'P'.repeat(500) })
       return writing(ownerOf(1, 1, [], aid), { lines: [line] })
     })
     await ledger().commit(commits, NOW_MS)

@@ -3,14 +3,16 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { Bucket, OwnerState } from '../../src/domain/bucket.ts'
 import { UNLIMITED } from '../../src/domain/pricing/tier.ts'
-import type { Payment } from '../../src/domain/segment-parts.ts'
+import { type Payment, type Pricing, plainPricing } from '../../src/domain/segment-parts.ts'
 import type { Segment, Session } from '../../src/domain/session.ts'
 import type { Tariff } from '../../src/domain/tariff.ts'
 import { CorruptValueError, packOwner, unpackOwner } from '../../src/ledger/owner-packing.ts'
-import { writePricing } from '../../src/ledger/pricing-packing.ts'
+import { writeLinePricing } from '../../src/ledger/pricing-packing.ts'
 import { packResult, unpackRecord, unpackResult } from '../../src/ledger/record-packing.ts'
+import { writeSegment } from '../../src/ledger/segment-packing.ts'
 import { unpackSession } from '../../src/ledger/session-packing.ts'
 import { Writer } from '../../src/ledger/writer.ts'
+import { lineOf, withFields } from '../support/domain/lines.ts'
 import { bucket, likely, line, owner, segment, session } from '../support/ledger/arbitrary.ts'
 import { openLedger, operationOf, sessionOf } from '../support/ledger/fixture.ts'
 import { useOpened } from '../support/opened.ts'
@@ -77,7 +79,7 @@ describe(`packed values (seed ${SEED})`, () => {
           amount: -bucketId - 1,
           owner: bucketId % 2 === 0 ? 0 : 1,
         })) as Payment[]
-        const record = { lines: [{ ...one, payments }], operations: [] }
+        const record = { lines: [withFields(one, { payments })], operations: [] }
         expect(unpackRecord(packRecord(record))).toEqual(record)
       }),
       RUNS,
@@ -96,11 +98,12 @@ describe(`packed values (seed ${SEED})`, () => {
   it('have the price of their own segment, however similar to another', () => {
     fc.assert(
       fc.property(segment, segment, fc.array(fc.boolean(), { minLength: 9 }), (one, other, own) => {
-        const names = ['rateKey', 'plan', 'cycle', 'priceOf', 'band', 'others'] as const
-        const more = ['taxes', 'rounding', 'isPrepaid'] as const
-        const mixed = { ...one }
-        for (const [index, name] of [...names, ...more].entries()) {
-          if (own[index]) Object.assign(mixed, { [name]: other[name] })
+        const names = Object.keys(one.pricing).filter((name) => name !== 'tariff')
+        const isPrepaid = own[0] ? other.isPrepaid : one.isPrepaid
+        const mixed = { ...one, isPrepaid, pricing: { ...one.pricing } }
+        for (const [index, name] of names.entries()) {
+          const value = other.pricing[name as keyof Pricing]
+          if (own[index + 1]) Object.assign(mixed.pricing, { [name]: value })
         }
         for (const each of [one, mixed, one]) {
           const held = sessionOf(1, 'a', { services: [{ ...SERVICE, segment: each }] })
@@ -139,18 +142,56 @@ describe(`packed values (seed ${SEED})`, () => {
       ],
       ...{ access: 1, extraDigits: 2, terms: terms && { ...stored, ...terms } },
     }
-    const names = { key: '', rateKey: 'R', plan: 'P', cycle: 'C', priceOf: 'BASE', band: '' }
-    const rest = { others: [], taxes: [], rounding: null, isPrepaid: true }
-    writePricing(writer, { ...names, ...rest, tariff })
+    const pricing = plainPricing({ rateKey: 'R', plan: 'P', cycle: 'C', tariff })
+    writeLinePricing(writer, pricing)
     const packed = writer.take().subarray(1).toString('hex')
     expect(packed).toBe(`0000015201500143${head}01023c3ce186a001fa070300${tail}`)
+  })
+
+  it('have the same bytes in all releases: a segment and its line with rarely used parts', () => {
+    const tier = { units: UNLIMITED, interval: 7, price: 3, ceil: false }
+    const tariff = { tiers: [tier], access: 1, extraDigits: 0, terms: null }
+    const course = { at: 1, ahead: 2, before: 3, access: true, credit: 4 }
+    const payment = { owner: 1, bucketId: 5, prepaidIncludeId: 6, kind: 'money' } as const
+    const payments = [{ ...payment, amount: 7, counter: 'credit', left: 8, total: 9 }]
+    const sums = { pricedSold: 10, coveredSold: 11, debt: 12, accountDebt: 13 }
+    const tax = { key: 'VAT', description: 'Vat', type: 'vat', rate: '0.17', isEmbedded: true }
+    const flat = {
+      ...{ rateKey: 'R', plan: 'P', cycle: 'C', tariff, priceOf: 'plan P', band: 'night' },
+      others: [{ category: 'wholesale', rateKey: 'W', tariff, isAdded: true }],
+      ...{ taxes: [tax], rounding: { mode: 'nearest', decimals: 2 } as const },
+      carried: { priced: course, covered: course, others: [course], ...sums, payments: [] },
+      ...{ version: 14, access: true, hasGroups: true, late: true, used: 15, includedUnits: 16 },
+      ...{ includedMoneyUnits: 17, chargedUnits: 18, includedMicros: 19, charged: 20, debt: 21 },
+      ...{ accountDebt: 22, forfeitedUnits: 23, forfeitedMicros: 24, payments, firstMs: 2_500 },
+      lastMs: 2 ** 40,
+    }
+    const writer = new Writer(64)
+    const [each] = fc.sample(segment, { seed: 1, numRuns: 1 }) as [Segment]
+    const fundingSources = [{ owner: 1, id: 25, isGroup: true, limitCounter: { owner: 0, id: 26 } }]
+    const own = { key: 'R|P|C|x', number: 27, endMs: 2_600, isPrepaid: false, fundingSources }
+    const after = { digest: 28, endMs: 2_700 }
+    writeSegment(writer, withFields(each, { ...flat, ...own, after } as never), 2_400)
+    const free = '000101fa070300'
+    const named = '06706c616e2050056e69676874010977686f6c6573616c650157'
+    const price = `${free}${named}${free}010103564154035661740376617404302e3137010202`
+    const counted = '0e0f101112131415171816010d050607066372656469740809'
+    const begun = '010203040101020304010101020304010a0b0c0d00'
+    expect(writer.take().toString('hex')).toBe(
+      `497f07527c507c437c780152${price}ff0107191ac0c81cc12c1b${counted}64f5a0f6ffffff${begun}`,
+    )
+    const packed = packRecord({ lines: [lineOf({ ...flat, state: 'expired' })], operations: [] })
+    const begin = '010101730107046874747001730a04646174610003463e00015201500143'
+    expect(packed.toString('hex')).toBe(`${begin}${price}77${counted}c9c4f6000000000001${begun}00`)
   })
 
   it('share the price that they were read with', () => {
     const [each] = fc.sample(segment, { seed: 1, numRuns: 1 })
     const held = sessionOf(1, 'a', { services: [{ ...SERVICE, segment: each as never }] })
     const [first, second] = [repacked(held), repacked(held)]
-    expect(first.services[0]?.segment?.tariff).toBe(second.services[0]?.segment?.tariff)
+    expect(first.services[0]?.segment?.pricing.tariff).toBe(
+      second.services[0]?.segment?.pricing.tariff,
+    )
   })
 
   it('are readable or damaged for any bytes, and do not affect the next read', () => {

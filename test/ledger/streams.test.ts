@@ -30,7 +30,7 @@ it('the reader returns lines, operations and states, each in its newest version'
     const line = entries.flatMap((entry) => entry.lines).at(-1)
     if (line !== undefined) stamps.add(line.stamp)
     const versions = entries.flatMap((entry) => entry.owners.map((one) => [one.sid, one.version]))
-    seen.push([line?.version, line?.used, line?.state, Object.fromEntries(versions)])
+    seen.push([line?.version, line?.counts.used, line?.state, Object.fromEntries(versions)])
     return { entries, line }
   }
   const { entries } = await read()
@@ -53,7 +53,7 @@ it('the reader returns lines, operations and states, each in its newest version'
     [4, 900_000, 'closed', { 1: 6 }],
   ])
   // The newest line alone shows all funding sources.
-  expect(line?.payments).toMatchObject([
+  expect(line?.counts.payments).toMatchObject([
     { owner: 1, kind: 'units', amount: 500_000 },
     { owner: 0, kind: 'money', amount: 10_000 },
   ])

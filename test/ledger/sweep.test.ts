@@ -58,7 +58,7 @@ describe('an abandoned session', () => {
     expect(await amounts(0)).toEqual([[0, 0, 1_000_000]])
     const reader = await openStreamReader(scene().ledger, 'test')
     const lines = (await reader.read(READ_BYTES, 1)).entries.flatMap((entry) => entry.lines)
-    expect(lines.at(-1)).toMatchObject({ state: 'expired', used: 400_000 })
+    expect(lines.at(-1)).toMatchObject({ state: 'expired', counts: { used: 400_000 } })
     const [asking] = await other().charge(request('update', 1, 2, [service(100)]))
     expect(asking).toMatchObject({ reason: 'sessionClosed', detail: 'it expired' })
     expect(await scene().redis.client.zcard(scene().ledger.keys.expiry(1))).toBe(0)
@@ -119,7 +119,7 @@ describe('usage reported after the sweep', () => {
   const newestLines = async () => {
     const reader = await openStreamReader(scene().ledger, 'test')
     const { lines } = coalesce((await reader.read(READ_BYTES, 1)).entries)
-    return [...lines.values()].map(({ version, state, used, late: isLate }) => ({
+    return [...lines.values()].map(({ version, state, counts: { used, late: isLate } }) => ({
       version,
       state,
       used,

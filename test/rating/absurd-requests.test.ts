@@ -37,6 +37,6 @@ describe('repeated requests for the maximum number of units', () => {
     const end = scene.send({ kind: 'release', requestNumber: 4, services: used })
     expect(end).toMatchObject({ reason: 'granted', services: [{ reason: 'granted' }] })
     const [line] = scene.lines.slice(-1)
-    expect(line?.used).toBe(200)
+    expect(line?.counts.used).toBe(200)
   })
 })

@@ -105,11 +105,11 @@ describe('a session that continues past the end of a cycle', () => {
         const lines = play(sceneOf(price, 2 ** 40, beforeEndOfCycle), reports)
         const whole = play(sceneOf(price, 2 ** 40, beforeEndOfCycle), rejoined(reports))
         const used = reports.reduce((sum, one) => sum + one.used, 0)
-        const cost = (of: Line[]) => of.reduce((sum, { charged }) => sum + charged, 0)
-        expect(lines.reduce((sum, line) => sum + line.used, 0)).toBe(used)
+        const cost = (of: Line[]) => of.reduce((sum, { counts: { charged } }) => sum + charged, 0)
+        expect(lines.reduce((sum, line) => sum + line.counts.used, 0)).toBe(used)
         expect(cost(lines)).toBe(Number(priceOf(modelTariff(tariff), BigInt(used), true)))
         expect(cost(whole)).toBe(cost(lines))
-        expect(new Set(lines.map(({ cycle }) => cycle)).size).toBe(lines.length)
+        expect(new Set(lines.map(({ pricing: { cycle } }) => cycle)).size).toBe(lines.length)
       }),
       propertyRuns(400),
     )
@@ -120,7 +120,12 @@ describe('a session that continues past the end of a cycle', () => {
       fc.property(any, fc.array(report, { minLength: 1, maxLength: 6 }), (tariff, reports) => {
         const summaryOf = (price: PriceSet) =>
           play(sceneOf(price, 2 ** 40, beforeEndOfCycle), reports).map(
-            ({ cycle, used, chargedUnits, charged }) => [cycle, used, chargedUnits, charged],
+            ({ pricing: { cycle }, counts: { used, chargedUnits, charged } }) => [
+              cycle,
+              used,
+              chargedUnits,
+              charged,
+            ],
           )
         expect(summaryOf(bandsOf(tariff, { ...tariff }))).toEqual(summaryOf({ tariff, bands: [] }))
       }),
@@ -141,13 +146,16 @@ describe('a session that continues across band edges', () => {
           const lines = play(sceneOf(bandsOf(tariff, other), 2 ** 40, atMs), reports)
           const models = new Map([tariff, other].map((one) => [one, modelTariff(one)]))
           const parts = lines.map((line, index) => {
-            const same = JSON.stringify(line.tariff) === JSON.stringify(tariff) ? tariff : other
+            const same =
+              JSON.stringify(line.pricing.tariff) === JSON.stringify(tariff) ? tariff : other
             const isApart = index > 0 && numberOf(line) - numberOf(lines[index - 1] as Line) > 1
-            return { tariff: models.get(same)!, units: line.chargedUnits, isApart }
+            return { tariff: models.get(same)!, units: line.counts.chargedUnits, isApart }
           })
-          expect(lines.map(({ charged }) => charged)).toEqual(pricesOfParts(parts).map(Number))
+          expect(lines.map(({ counts: { charged } }) => charged)).toEqual(
+            pricesOfParts(parts).map(Number),
+          )
           const used = reports.reduce((sum, one) => sum + one.used, 0)
-          expect(lines.reduce((sum, line) => sum + line.used, 0)).toBe(used)
+          expect(lines.reduce((sum, line) => sum + line.counts.used, 0)).toBe(used)
         },
       ),
       propertyRuns(600),
@@ -175,12 +183,12 @@ describe('a session at fixed prices across band edges', () => {
             const continues =
               last !== undefined &&
               numberOf(line) - numberOf(last) === 1 &&
-              JSON.stringify(last.tariff) === JSON.stringify(line.tariff)
+              JSON.stringify(last.pricing.tariff) === JSON.stringify(line.pricing.tariff)
             if (!continues) credit = total
-            position += BigInt(line.chargedUnits)
-            const price = Number(priceOf(modelTariff(line.tariff), position, false))
-            const next = line.chargedUnits === 0 ? total : Math.max(credit, price)
-            expect(line.charged).toBe(next - total)
+            position += BigInt(line.counts.chargedUnits)
+            const price = Number(priceOf(modelTariff(line.pricing.tariff), position, false))
+            const next = line.counts.chargedUnits === 0 ? total : Math.max(credit, price)
+            expect(line.counts.charged).toBe(next - total)
             total = next
           }
         },

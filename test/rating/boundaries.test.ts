@@ -63,7 +63,12 @@ class Call {
 
   /** Cycle, band, units and price of each line. */
   summary(): (string | number)[][] {
-    return this.lines().map(({ cycle, band, used, charged }) => [cycle, band, used, charged])
+    return this.lines().map(({ pricing: { cycle, band }, counts: { used, charged } }) => [
+      cycle,
+      band,
+      used,
+      charged,
+    ])
   }
 
   get money(): Bucket {
@@ -138,7 +143,7 @@ describe('usage across the end of a billing cycle', () => {
       ['202608', '', 250, 2_500_000],
       ['202609', '', 60, -950_000],
     ])
-    expect(call.lines()[1]?.payments).toMatchObject([{ kind: 'money', amount: -950_000 }])
+    expect(call.lines()[1]?.counts.payments).toMatchObject([{ kind: 'money', amount: -950_000 }])
     expect(call.money).toMatchObject({ spent: 1_550_000, reserved: 0 })
   })
 
@@ -160,9 +165,13 @@ describe('usage across the end of a billing cycle', () => {
     call.send('start', 0, { requested: 600 })
     call.send('release', 150, { used: 150 })
     const [first, second] = call.lines()
-    expect(first).toMatchObject({ used: 75, includedUnits: 45, chargedUnits: 30, charged: 600_000 })
+    expect(first).toMatchObject({
+      counts: { used: 75, includedUnits: 45, chargedUnits: 30, charged: 600_000 },
+    })
     // The rest of the minute first, then the included units, then charged ones.
-    expect(second).toMatchObject({ used: 75, includedUnits: 45, chargedUnits: 30, charged: 0 })
+    expect(second).toMatchObject({
+      counts: { used: 75, includedUnits: 45, chargedUnits: 30, charged: 0 },
+    })
   })
 
   it('is paid by the reserved bucket, also if the bucket ended with the cycle', () => {
@@ -176,7 +185,7 @@ describe('usage across the end of a billing cycle', () => {
     ])
     expect(call.scene.subscriber.owed).toBe(0)
     expect(call.money).toMatchObject({ free: 100_000, reserved: 0, spent: 500_000 })
-    expect(call.lines()[1]).toMatchObject({ forfeitedMicros: 100_000 })
+    expect(call.lines()[1]).toMatchObject({ counts: { forfeitedMicros: 100_000 } })
   })
 
   it('is paid by units of a bucket that ended with the cycle', () => {
@@ -201,7 +210,7 @@ describe('usage across the end of a billing cycle', () => {
     call.send('update', 40, { used: 20, requested: 60 })
     call.send('release', 60, { used: 60 })
     // Thirty of the first forty seconds; the minute that has begun is paid.
-    expect(call.lines().map(({ used, charged }) => [used, charged])).toEqual([
+    expect(call.lines().map(({ counts: { used, charged } }) => [used, charged])).toEqual([
       [15, 600_000],
       [65, 1_200_000],
     ])

@@ -84,7 +84,7 @@ describe('a pretended request', () => {
       const unquoted = pretended.outcome.services.map((one) => ({ ...one, quote: null }))
       expect(unquoted).toEqual(real.outcome.services)
       const { line, charge } = pretended.outcome.services[0]!.quote!
-      expect(line).toMatchObject({ used: 300, chargedUnits: 100 })
+      expect(line).toMatchObject({ counts: { used: 300, chargedUnits: 100 } })
       expect(charge.exact).toMatchObject({ aprice: '0.00002', final_charge: '0.00002' })
       expect(pretended.outcome.transactionId).toBe('')
     },

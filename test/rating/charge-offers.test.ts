@@ -55,14 +55,16 @@ function use(scene: RatingFixture, asked: number, more: Partial<ChargeRequest> =
   const lines = scene.lines.slice(from)
   const sum = (of: (line: (typeof lines)[number]) => number) =>
     lines.reduce((total, line) => total + of(line), 0)
-  const inGroup = sum(({ includedUnits, includedMoneyUnits }) => includedUnits + includedMoneyUnits)
+  const inGroup = sum(
+    ({ counts: { includedUnits, includedMoneyUnits } }) => includedUnits + includedMoneyUnits,
+  )
   const [line] = lines
   return {
     granted,
     inGroup,
-    charged: sum(({ charged }) => charged),
-    beyond: granted - inGroup === 0 ? 'none' : line?.hasGroups ? 'over' : 'out',
-    priceOf: line?.priceOf,
+    charged: sum(({ counts: { charged } }) => charged),
+    beyond: granted - inGroup === 0 ? 'none' : line?.counts.hasGroups ? 'over' : 'out',
+    priceOf: line?.pricing.priceOf,
     reason: first.services[0]?.reason ?? first.reason,
   }
 }
@@ -230,7 +232,7 @@ describe('postpaid credit', () => {
       [25, -25],
       [25, -25],
     ])
-    expect(scene.lines.at(-1)).toMatchObject({ charged: 25, debt: 0 })
+    expect(scene.lines.at(-1)).toMatchObject({ counts: { charged: 25, debt: 0 } })
     expect(use(scene, 1).granted).toBe(0)
   })
 })
@@ -267,7 +269,7 @@ describe('a time boundary', () => {
     expect(start.services[0]).toMatchObject({ validityMs: 40_000 })
     scene.nowMs += 100_000
     scene.send({ kind: 'release', requestNumber: 1, services: service(100, -1) })
-    const summary = scene.lines.map(({ band, used, charged, state }) => [
+    const summary = scene.lines.map(({ state, pricing: { band }, counts: { used, charged } }) => [
       band,
       used,
       charged,
@@ -290,7 +292,7 @@ describe('a time boundary', () => {
     scene.send({ kind: 'update', requestNumber: 1, services: service(0, 600) })
     scene.nowMs += 100_000
     scene.send({ kind: 'release', requestNumber: 2, services: service(100, -1) })
-    expect(scene.lines.map(({ used }) => used)).toEqual([40, 60])
+    expect(scene.lines.map(({ counts: { used } }) => used)).toEqual([40, 60])
   })
 
   it('may be the end of the cycle; one report may span several', () => {
@@ -301,7 +303,11 @@ describe('a time boundary', () => {
     scene.send({ kind: 'start', requestNumber: 0, services: service(0, 10) })
     scene.nowMs = START_MS + 62 * DAY + DAY
     scene.send({ kind: 'update', requestNumber: 1, services: service(630, -1) })
-    const summary = scene.lines.map(({ cycle, used, charged }) => [cycle, used, charged])
+    const summary = scene.lines.map(({ pricing: { cycle }, counts: { used, charged } }) => [
+      cycle,
+      used,
+      charged,
+    ])
     expect(summary).toEqual([
       ['202608', 310, 310],
       ['202609', 310, 310],
@@ -329,7 +335,10 @@ describe('access to services', () => {
     scene.send({ kind: 'start', requestNumber: 0, services: [service] })
     const used = serviceRequest({ usaget: 'call', used: 400, calledNumber: '112' })
     scene.send({ kind: 'release', requestNumber: 1, services: [used] })
-    expect(scene.lines.at(-1)).toMatchObject({ rateKey: 'FREE', used: 400, charged: 0 })
+    expect(scene.lines.at(-1)).toMatchObject({
+      pricing: { rateKey: 'FREE' },
+      counts: { used: 400, charged: 0 },
+    })
     expect(scene.subscriber.owed).toBe(0)
   })
 })
@@ -351,7 +360,9 @@ describe('the refund of an event', () => {
     expect(scene.bucket('MONEY')).toMatchObject({ free: 1000, spent: 0 })
     expect(scene.subscriber.buckets[1]).toMatchObject({ free: 0, spent: 0, limit: 10 })
     const [line, taken] = [scene.lines.at(-2)!, scene.lines.at(-1)!]
-    expect(taken).toMatchObject({ used: -30, includedUnits: -10, chargedUnits: -20, charged: -20 })
+    expect(taken).toMatchObject({
+      counts: { used: -30, includedUnits: -10, chargedUnits: -20, charged: -20 },
+    })
     expect(taken.stamp).not.toBe(line.stamp)
     expect(scene.send(refund)).toEqual(back)
     const again = scene.send({ ...refund, requestNumber: 2 })

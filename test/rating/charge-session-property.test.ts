@@ -97,7 +97,7 @@ describe('any exchange of several sessions', () => {
           expect(scene.bucket('SHARED').reserved).toBe(sums['1:1'] ?? 0)
         }
         const lines = newestLines(scene.lines)
-        const paid = lines.flatMap(({ payments }) => payments)
+        const paid = lines.flatMap(({ counts: { payments } }) => payments)
         const spentBy = (owner: number, id: number) =>
           paid.reduce(
             (sum, payment) =>
@@ -107,7 +107,9 @@ describe('any exchange of several sessions', () => {
         expect(scene.bucket('PACK').spent).toBe(spentBy(0, 1))
         expect(scene.bucket('MONEY').spent).toBe(spentBy(0, 2) + scene.subscriber.repaid)
         expect(scene.bucket('SHARED').spent).toBe(spentBy(1, 1))
-        expect(scene.subscriber.owed).toBe(lines.reduce((sum, { debt }) => sum + debt, 0))
+        expect(scene.subscriber.owed).toBe(
+          lines.reduce((sum, { counts: { debt } }) => sum + debt, 0),
+        )
       }),
       propertyRuns(400),
     )

@@ -35,17 +35,19 @@ describe('a data session', () => {
       | release 2 | data    | 1    |      | granted | 0     | 0     | 0     | 94     |
     `)
     expect(scene.lines.at(-1)).toMatchObject({
-      used: 456,
-      chargedUnits: 250,
-      charged: 50,
-      debt: 0,
       state: 'closed',
       version: 2,
-      payments: [
-        { owner: 0, bucketId: 1, kind: 'units', amount: 200 },
-        { owner: 1, bucketId: 1, kind: 'units', amount: 6 },
-        { owner: 0, bucketId: 2, kind: 'money', amount: 50 },
-      ],
+      counts: {
+        used: 456,
+        chargedUnits: 250,
+        charged: 50,
+        debt: 0,
+        payments: [
+          { owner: 0, bucketId: 1, kind: 'units', amount: 200 },
+          { owner: 1, bucketId: 1, kind: 'units', amount: 6 },
+          { owner: 0, bucketId: 2, kind: 'money', amount: 50 },
+        ],
+      },
     })
   })
 
@@ -71,7 +73,9 @@ describe('a data session', () => {
       | start 0   | data    |      | 10   | granted | 10    | 190+10 | 50    | 100    | 0    |
       | release 1 | data    | 571  |      | granted | 0     | 0      | 0     | 0      | 6    |
     `)
-    expect(scene.lines).toMatchObject([{ used: 571, chargedUnits: 271, charged: 56, debt: 6 }])
+    expect(scene.lines).toMatchObject([
+      { counts: { used: 571, chargedUnits: 271, charged: 56, debt: 6 } },
+    ])
   })
 
   it('only settles usage if no units are requested', () => {
@@ -123,8 +127,8 @@ describe('several services of one session', () => {
       | release 2 | call    | 60   |      | granted | 0     | 180    | 25    |
     `)
     expect(scene.lines.slice(-2)).toMatchObject([
-      { usaget: 'call', used: 70, charged: 25, state: 'closed', version: 2 },
-      { usaget: 'data', used: 20, charged: 0, state: 'closed', version: 2 },
+      { usaget: 'call', state: 'closed', version: 2, counts: { used: 70, charged: 25 } },
+      { usaget: 'data', state: 'closed', version: 2, counts: { used: 20, charged: 0 } },
     ])
     expect(scene.sessions.get('s')).toMatchObject({ state: 'closed', services: [] })
   })
@@ -164,8 +168,9 @@ describe('a change of rate or cycle', () => {
       | update 2  | data    | 5    | 5    | granted | 5     | 984+7  |
       | release 3 | data    | 1    |      | granted | 0     | 984    |
     `)
-    const summary = scene.lines.map(({ stamp, version, state, cycle, used, charged }) =>
-      [stamp.split('-').at(-1), version, state, cycle, used, charged].join(' '),
+    const summary = scene.lines.map(
+      ({ stamp, version, state, pricing: { cycle }, counts: { used, charged } }) =>
+        [stamp.split('-').at(-1), version, state, cycle, used, charged].join(' '),
     )
     // Half of the first day, and so seven of the fifteen units, were before the change; of the
     // thirty-one days, and so of the five units, thirty and four were in the first cycle.
@@ -229,7 +234,9 @@ describe('an event', () => {
     const refused = event('b', 2)
     expect(refused).toMatchObject({ reason: 'noCredit', services: [{ granted: 0 }] })
     expect(scene.bucket('MONEY')).toMatchObject({ free: 2, reserved: 0, spent: 48 })
-    expect(scene.lines).toMatchObject([{ sessionId: 'a', used: 16, charged: 48, state: 'closed' }])
+    expect(scene.lines).toMatchObject([
+      { sessionId: 'a', state: 'closed', counts: { used: 16, charged: 48 } },
+    ])
     expect(scene.sessions.get('a')?.state).toBe('closed')
   })
 

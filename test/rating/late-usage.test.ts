@@ -22,7 +22,7 @@ function newest(lines: readonly Line[]): Map<string, Line> {
 }
 
 const summaryOf = (lines: readonly Line[]) =>
-  lines.map(({ stamp, version, state, late, used, chargedUnits, charged, debt }) =>
+  lines.map(({ stamp, version, state, counts: { late, used, chargedUnits, charged, debt } }) =>
     [
       stamp.split('-').slice(-2).join('-'),
       version,
@@ -195,18 +195,20 @@ describe('a session that may expire at any time', () => {
         const lines = [...newest(scene.lines).values()]
         for (const [usaget, total] of Object.entries(used)) {
           const own = lines.filter((line) => line.usaget === usaget)
-          expect(own.reduce((sum, line) => sum + line.used, 0)).toBe(total)
-          const chargedUnits = own.reduce((sum, line) => sum + line.chargedUnits, 0)
-          const charged = own.reduce((sum, line) => sum + line.charged, 0)
+          expect(own.reduce((sum, line) => sum + line.counts.used, 0)).toBe(total)
+          const chargedUnits = own.reduce((sum, line) => sum + line.counts.chargedUnits, 0)
+          const charged = own.reduce((sum, line) => sum + line.counts.charged, 0)
           expect(charged).toBe(PRICES[usaget]!(chargedUnits))
         }
         const paid = (kind: 'units' | 'money') =>
           lines
-            .flatMap(({ payments }) => payments)
+            .flatMap(({ counts: { payments } }) => payments)
             .reduce((sum, payment) => sum + (payment.kind === kind ? payment.amount : 0), 0)
         expect(scene.bucket('PACK').spent + scene.bucket('SHARED').spent).toBe(paid('units'))
         expect(scene.bucket('MONEY').spent).toBe(paid('money') + scene.subscriber.repaid)
-        expect(scene.subscriber.owed).toBe(lines.reduce((sum, { debt }) => sum + debt, 0))
+        expect(scene.subscriber.owed).toBe(
+          lines.reduce((sum, { counts: { debt } }) => sum + debt, 0),
+        )
       }),
       propertyRuns(400),
     )

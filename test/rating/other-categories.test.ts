@@ -49,7 +49,7 @@ function chargedFor(
   scene.nowMs = atMs
   const report = serviceRequest({ usaget: 'call', used })
   scene.send({ kind: 'release', requestNumber: 1, services: [report] })
-  return scene.lines.map(({ charged }) => charged)
+  return scene.lines.map(({ counts: { charged } }) => charged)
 }
 
 describe('an added category', () => {
@@ -69,7 +69,9 @@ describe('an added category', () => {
   it('does not reduce the units covered by groups if nobody can pay for over-use', () => {
     const scene = sceneOf(wholesaleOf('1/1'), { groups: [groupOf('G', 100)] }, 1)
     expect(chargedFor(scene, 1, 100)).toEqual([100])
-    expect(scene.lines[0]).toMatchObject({ includedUnits: 100, chargedUnits: 0, debt: 99 })
+    expect(scene.lines[0]).toMatchObject({
+      counts: { includedUnits: 100, chargedUnits: 0, debt: 99 },
+    })
   })
 
   it('has its access price once, also if groups cover the first units', () => {

@@ -89,7 +89,7 @@ describe('a rated service', () => {
 
 describe('the catalogue', () => {
   const idle = emptyService(-1, 'data', '')
-  const segment = { key: 'k', endMs: 10 } as NonNullable<typeof idle.segment>
+  const { segment } = startedService(idle, startOf(tariffFrom('1/1'), { endMs: 10 }), 0)
   const held = { units: 1, slices: [{ bucket: null, units: 1, isCovered: false }], money: [] }
   it.each([
     ['units are requested', { requested: 1 }, idle, true],

@@ -128,7 +128,7 @@ describe('a cached rating', () => {
     const context = newContext()
     const taxed = startOf(context, JUNE, 1)
     const untaxed = { ...context, catalogue: { ...context.catalogue, taxes: new Map() } }
-    expect(startOf(untaxed, JUNE, 1).taxes).toEqual([])
+    expect(startOf(untaxed, JUNE, 1).pricing.taxes).toEqual([])
     expect(startOf(context, JUNE, 1)).toEqual(taxed)
   })
 
@@ -173,7 +173,7 @@ describe('a cached rating', () => {
     const bands = ['', 'Asia/Tokyo', ''].map((timeZone) => {
       const profile = profileOf({ timeZone, toMs: FAR })
       const asked = usage(JUNE + 15 * 3_600_000, { usaget: 'call' })
-      return (rateService(context, profile, asked) as RatedService).start.band
+      return (rateService(context, profile, asked) as RatedService).start.pricing.band
     })
     expect(bands).toEqual(['', 'night', ''])
   })

@@ -53,7 +53,7 @@ function sceneOf({ buckets = WITH_MONEY, plan = {}, rates = RATES, barred = fals
 }
 
 const sums = (lines: readonly Line[]) =>
-  lines.map(({ usaget, used, charged, debt }) => ({ usaget, used, charged, debt }))
+  lines.map(({ usaget, counts: { used, charged, debt } }) => ({ usaget, used, charged, debt }))
 
 /** The sum of the steps of a line, in micros. */
 function explained(line: Line): number {
@@ -86,7 +86,7 @@ describe('a partial refund of an event', () => {
       { usaget: 'sms', used: -7, charged: -21, debt: 0 },
     ])
     expect(new Set(scene.lines.map(({ stamp }) => stamp)).size).toBe(3)
-    for (const line of scene.lines) expect(explained(line)).toBe(line.charged)
+    for (const line of scene.lines) expect(explained(line)).toBe(line.counts.charged)
   })
 
   it('is the difference in price to the remaining units: the access price comes last', () => {
@@ -99,7 +99,7 @@ describe('a partial refund of an event', () => {
     expect(free()).toBe(85)
     back('call', 60)
     expect(free()).toBe(100)
-    for (const line of scene.lines) expect(explained(line)).toBe(line.charged)
+    for (const line of scene.lines) expect(explained(line)).toBe(line.counts.charged)
   })
 
   it.each([
@@ -124,7 +124,7 @@ describe('a partial refund of an event', () => {
       left.push(free())
     }
     expect(left).toEqual(expected)
-    for (const line of scene.lines) expect(explained(line)).toBe(line.charged)
+    for (const line of scene.lines) expect(explained(line)).toBe(line.counts.charged)
   })
 
   it('returns money, up to the charged amount', () => {
@@ -142,8 +142,8 @@ describe('a partial refund of an event', () => {
     expect(back('sms', -1)).toMatchObject({ reason: 'granted', services: [{ granted: 5 }] })
     expect(scene.bucket('MONEY')).toMatchObject({ free: 100, spent: 0 })
     expect(back('money', 1)).toMatchObject({ reason: 'nothingToRefund' })
-    expect(scene.lines.reduce((sum, { charged }) => sum + charged, 0)).toBe(0)
-    for (const line of scene.lines) expect(explained(line)).toBe(line.charged)
+    expect(scene.lines.reduce((sum, { counts: { charged } }) => sum + charged, 0)).toBe(0)
+    for (const line of scene.lines) expect(explained(line)).toBe(line.counts.charged)
   })
 
   it('applies to the named one of several services; money comes from the last one first', () => {
@@ -156,7 +156,7 @@ describe('a partial refund of an event', () => {
     expect(back('money', 10)).toMatchObject({ reason: 'granted' })
     expect(free()).toBe(98)
     const [first, second] = scene.sessions.get('s')?.services ?? []
-    expect([first?.segment?.charged, second?.segment?.charged]).toEqual([2, 0])
+    expect([first?.segment?.counts.charged, second?.segment?.counts.charged]).toEqual([2, 0])
     const both = backAll(units('sms', 1, 1), units('sms', 4, 2))
     expect(both).toMatchObject({
       reason: 'granted',
@@ -175,10 +175,7 @@ describe('a partial refund of an event', () => {
     expect(free()).toBe(100)
     expect(scene.subscriber.buckets.find(({ counter }) => counter !== '')?.spent).toBe(2)
     expect(scene.lines.at(-1)).toMatchObject({
-      used: -8,
-      includedUnits: -2,
-      chargedUnits: -6,
-      charged: -18,
+      counts: { used: -8, includedUnits: -2, chargedUnits: -6, charged: -18 },
     })
     back('sms', 2)
     expect(scene.subscriber.buckets.find(({ counter }) => counter !== '')?.spent).toBe(0)
@@ -222,7 +219,7 @@ describe('a refund without an event', () => {
     expect(back('call', 61)).toMatchObject({ reason: 'granted', services: [{ granted: 61 }] })
     expect(free()).toBe(125)
     expect(scene.lines).toMatchObject([
-      { rateKey: 'CALL', used: -61, chargedUnits: -61, charged: -25 },
+      { pricing: { rateKey: 'CALL' }, counts: { used: -61, chargedUnits: -61, charged: -25 } },
     ])
     expect(explained(scene.lines[0]!)).toBe(-25)
   })
@@ -233,13 +230,17 @@ describe('a refund without an event', () => {
     packed.back('sms', 7)
     expect(packed.scene.bucket('PACK')).toMatchObject({ free: 27, credited: 27, spent: 0 })
     expect(packed.free()).toBe(100)
-    expect(packed.scene.lines).toMatchObject([{ used: -7, chargedUnits: 0, charged: 0 }])
+    expect(packed.scene.lines).toMatchObject([
+      { counts: { used: -7, chargedUnits: 0, charged: 0 } },
+    ])
     const plan = { groups: [groupOf('MIN', 4)] }
     const grouped = sceneOf({ plan })
     grouped.take('sms', 3)
     grouped.scene.sessions.clear()
     grouped.back('sms', 5)
-    expect(grouped.scene.lines.at(-1)).toMatchObject({ used: -5, includedUnits: -3, charged: -6 })
+    expect(grouped.scene.lines.at(-1)).toMatchObject({
+      counts: { used: -5, includedUnits: -3, charged: -6 },
+    })
     expect(grouped.free()).toBe(106)
   })
 
@@ -267,7 +268,7 @@ describe('a refund without an event', () => {
     const shared = sceneOf({ buckets: { SHARED } })
     shared.back('sms', 2)
     expect(shared.free('SHARED')).toBe(16)
-    expect(shared.scene.lines[0]?.payments).toMatchObject([{ owner: 1, amount: -6 }])
+    expect(shared.scene.lines[0]?.counts.payments).toMatchObject([{ owner: 1, amount: -6 }])
   })
 
   it('of a postpaid subscriber reduces the used credit and is always on the line', () => {
@@ -281,7 +282,7 @@ describe('a refund without an event', () => {
     scene.sessions.clear()
     back('money', 100)
     expect(owes()).toBe(0)
-    expect(scene.lines.at(-1)).toMatchObject({ charged: -100 })
+    expect(scene.lines.at(-1)).toMatchObject({ counts: { charged: -100 } })
     expect(scene.bucket('MONEY').free).toBe(100)
   })
 

@@ -94,7 +94,11 @@ describe('usage over a tariff change', () => {
     send(scene, 'start', 0, { requested: 600 })
     scene.nowMs = atMs
     send(scene, 'release', 1, { used: 100, ...report })
-    return scene.lines.map(({ band, used, charged }) => [band, used, charged])
+    return scene.lines.map(({ pricing: { band }, counts: { used, charged } }) => [
+      band,
+      used,
+      charged,
+    ])
   }
   const later = NIGHT_MS + 60_000
 
@@ -147,7 +151,7 @@ describe('usage over a tariff change', () => {
     send(scene, 'update', 1, { requested: 600, used: 100, usedBefore: 100 })
     scene.nowMs += 60_000
     send(scene, 'release', 2, { used: 7, usedBefore: 3 })
-    expect(scene.lines.map(({ band, used }) => [band, used])).toEqual([
+    expect(scene.lines.map(({ pricing: { band }, counts: { used } }) => [band, used])).toEqual([
       ['', 100],
       ['night', 7],
     ])
@@ -166,6 +170,6 @@ describe('usage over a tariff change', () => {
     expect(report(4).reason).toBe('granted')
     expect(report(4).reason).toBe('granted')
     expect(report(5).reason).toBe('numberReused')
-    expect(scene.lines.map(({ used }) => used)).toEqual([4, 5])
+    expect(scene.lines.map(({ counts: { used } }) => used)).toEqual([4, 5])
   })
 })

@@ -59,13 +59,15 @@ function report(
 /** Cycle, band, units in groups, other units and price of the newest version of each line. */
 function summary(scene: RatingFixture): (string | number)[][] {
   const newest = new Map(scene.lines.map((line): [string, Line] => [line.stamp, line]))
-  return [...newest.values()].map(({ cycle, band, includedUnits, used, charged }) => [
-    cycle,
-    band,
-    includedUnits,
-    used - includedUnits,
-    charged,
-  ])
+  return [...newest.values()].map(
+    ({ pricing: { cycle, band }, counts: { includedUnits, used, charged } }) => [
+      cycle,
+      band,
+      includedUnits,
+      used - includedUnits,
+      charged,
+    ],
+  )
 }
 
 describe('usage reported at the end of a band', () => {
@@ -138,10 +140,10 @@ describe('usage reported at the end of a band', () => {
   it('has the price of the next band if it is an event at that time', () => {
     const call = scene()
     report(call, 'event', noon, { requested: 60 })
-    expect(call.lines.map(({ charged }) => charged)).toEqual([60])
+    expect(call.lines.map(({ counts: { charged } }) => charged)).toEqual([60])
     const before = scene()
     report(before, 'event', noon - 1, { requested: 60 })
-    expect(before.lines.map(({ charged }) => charged)).toEqual([120])
+    expect(before.lines.map(({ counts: { charged } }) => charged)).toEqual([120])
   })
 
   it('has the price of its grant if both are at that time', () => {
@@ -350,7 +352,9 @@ describe('usage reported when nothing was in force before', () => {
     call.catalogue = catalogueOf([...rates!], [planOf('PREPAID', FAR), other])
     report(call, 'update', MIDNIGHT_MS, { used: 60, requested: 5 })
     report(call, 'release', MIDNIGHT_MS + MINUTE, { used: 5 })
-    expect(call.lines.map(({ plan, used }) => [plan, used]).slice(-2)).toEqual([
+    expect(
+      call.lines.map(({ pricing: { plan }, counts: { used } }) => [plan, used]).slice(-2),
+    ).toEqual([
       ['PREPAID', 120],
       ['OTHER', 5],
     ])

@@ -5,6 +5,7 @@ import type { Line } from '../../src/domain/line.ts'
 import { coalesce } from '../../src/recorder/coalesce.ts'
 import { debtWhere } from '../../src/recorder/gauges.ts'
 import { writeFlush } from '../../src/recorder/write.ts'
+import { withFields } from '../support/domain/lines.ts'
 import { bucketOf } from '../support/ledger/fixture.ts'
 import { useOpened } from '../support/opened.ts'
 import { lineOf, startTestStores } from '../support/recorder/accounts.ts'
@@ -35,7 +36,7 @@ const debts = async () =>
 const falling = (version: number): Line => {
   const terms = { method: 'volume' as const, unitScale: 1, factor: 1, factorDigits: 0, minimum: 0 }
   const tariff = { tiers: [], access: 0, extraDigits: 0, terms: { ...terms, rounding: null } }
-  return { ...lineOf(1, 11, 'volume'), version, tariff }
+  return withFields(lineOf(1, 11, 'volume'), { version, tariff })
 }
 
 it('recorded debt is of the newest version, repaid or taken back altogether', async () => {

@@ -8,6 +8,7 @@ import { streamBacklog } from '../../src/ledger/streams.ts'
 import { coalesce } from '../../src/recorder/coalesce.ts'
 import { type CycleEnds, createCycleEnds } from '../../src/recorder/cycle-ends.ts'
 import { writeFlush } from '../../src/recorder/write.ts'
+import { withFields } from '../support/domain/lines.ts'
 import { useOpened } from '../support/opened.ts'
 import { lineOf, NOW_MS, startTestStores, topUp, use } from '../support/recorder/accounts.ts'
 import { expectRecorded, startTestDrain } from '../support/recorder/test-drain.ts'
@@ -34,13 +35,10 @@ const stored = async (stamp: string) =>
   (await stores().catalog.lines.findOne({ stamp })) as unknown as RealtimeLineDocument & {
     uninvoiced?: Uninvoiced
   }
-const version = (stamp: string, number: number, used = number): Line => ({
-  ...lineOf(7, 71, stamp),
-  version: number,
-  used,
-  chargedUnits: used,
-  charged: used * 1_000_000,
-})
+const version = (stamp: string, number: number, used = number): Line => {
+  const amounts = { used, chargedUnits: used, charged: used * 1_000_000 }
+  return withFields(lineOf(7, 71, stamp), { version: number, ...amounts })
+}
 
 describe('a line of a cycle that is over', () => {
   it('is marked, with what its last version within the cycle charged', async () => {

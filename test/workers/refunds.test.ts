@@ -72,7 +72,7 @@ describe('a refund', () => {
     const reader = await openStreamReader(scene().ledger, 'reader')
     const { entries } = await reader.read(READ_BYTES, 1)
     expect(entries.flatMap(({ lines }) => lines)).toMatchObject([
-      { charged: -250_000, payments: [{ kind: 'creditedMoney', amount: -250_000 }] },
+      { counts: { charged: -250_000, payments: [{ kind: 'creditedMoney', amount: -250_000 }] } },
     ])
   })
 
@@ -116,7 +116,7 @@ describe('a refund', () => {
     const reader = await openStreamReader(scene().ledger, 'reader')
     const { entries } = await reader.read(READ_BYTES, 1)
     const lines = entries.flatMap((entry) => entry.lines)
-    expect(lines.map(({ used, charged, state }) => [used, charged, state])).toEqual([
+    expect(lines.map(({ state, counts: { used, charged } }) => [used, charged, state])).toEqual([
       [2_500_000, 30_000, 'closed'],
       [-2_500_000, -30_000, 'closed'],
     ])

@@ -222,7 +222,11 @@ it(`two workers and the sweep agree with the model (seed ${SEED})`, async () => 
   await simulation.end()
   const { lines, operations } = await readStreams()
   const paid = new Map<string, number>()
-  for (const { aid, sid, payments } of lines) {
+  for (const {
+    aid,
+    sid,
+    counts: { payments },
+  } of lines) {
     for (const { owner, bucketId, amount } of payments) {
       add(paid, `${aid}:${owner === 0 ? sid : 0}:${bucketId}`, amount)
     }
@@ -250,8 +254,8 @@ it(`two workers and the sweep agree with the model (seed ${SEED})`, async () => 
   }
   expect(credited).toEqual(simulation.credited)
   expect(new Map([...paid].sort())).toEqual(new Map([...spent].sort()))
-  expect(lines.reduce((sum, line) => sum + line.used, 0)).toBe(simulation.used)
-  expect(lines.reduce((sum, line) => sum + line.debt, 0)).toBe(owed)
+  expect(lines.reduce((sum, line) => sum + line.counts.used, 0)).toBe(simulation.used)
+  expect(lines.reduce((sum, line) => sum + line.counts.debt, 0)).toBe(owed)
   expect(lines.every((line) => line.state !== 'open')).toBe(true)
   for (const node of nodes()) expect(node.defects).toEqual([])
   // A run without any of these outcomes would show nothing.

@@ -104,7 +104,7 @@ export function creditLines(request: CreditRequest, terms: CreditTerms): CreditL
 }
 
 function amountOf({ aprice, usagev, isPerUnit }: CreditRequest, { usage }: CreditTerms) {
-  if (aprice === null) return new Exact(usage?.line.charged ?? 0).div(MICROS_PER_UNIT)
+  if (aprice === null) return new Exact(usage?.line.counts.charged ?? 0).div(MICROS_PER_UNIT)
   return isPerUnit ? new Exact(aprice).times(usagev) : new Exact(aprice)
 }
 
@@ -161,7 +161,7 @@ function taxesAt(
   { taxation, adjusted, rate, usage }: CreditTerms,
   atMs: number,
 ): readonly TaxRule[] {
-  const taxes = usage === null ? chooseTaxes(taxation, rate, atMs) : usage.line.taxes
+  const taxes = usage === null ? chooseTaxes(taxation, rate, atMs) : usage.line.pricing.taxes
   if (adjusted.length > 0) return adjustedTaxes(adjusted, rate.key, taxes)
   if (taxes !== null) return taxes
   const at = new Date(atMs).toISOString()

@@ -76,8 +76,8 @@ async function ratePrice(
   const usagev = new Exact(1)
   const usage = { rateKey: name, sid, atMs: nowMs, usagev, kind: 'charge' } as const
   const { line } = await priceUsage(stores, data, usage, usaget, atMs)
-  const price = new Exact(line.charged).div(MICROS_PER_UNIT)
-  return finalChargeOf(price, line.taxes, roundingOf(rate))
+  const price = new Exact(line.counts.charged).div(MICROS_PER_UNIT)
+  return finalChargeOf(price, line.pricing.taxes, roundingOf(rate))
 }
 
 /** The price of the first cycle. */

@@ -64,7 +64,7 @@ export function usedResult(lines: readonly Line[], unitDigits: number): EventRes
     in_group: sum(({ in_group }) => in_group),
     over_group: sum(({ over_group }) => over_group),
     out_group: sum(({ out_group }) => out_group),
-    arate_key: lines[0]?.rateKey ?? '',
+    arate_key: lines[0]?.pricing.rateKey ?? '',
     granted: sum(({ usagev }) => usagev),
     final_charge: sum(({ final_charge }) => final_charge),
     ...(priced.some(({ before_rounding }) => before_rounding !== undefined) && {
@@ -86,8 +86,8 @@ export function deniedResult(reason: Reason, detail = ''): EventResult {
 }
 
 /** The result of zero units at a valid price. */
-export function emptyResult({ rateKey }: SegmentStart): EventResult {
-  return { ...nothing(rateKey), ...described('granted', '') }
+export function emptyResult({ pricing }: SegmentStart): EventResult {
+  return { ...nothing(pricing.rateKey), ...described('granted', '') }
 }
 
 function nothing(rateKey: string) {

@@ -215,9 +215,9 @@ class LineIndex {
     return [...this.#segmentLines.values()].filter(({ ledgerLine, recorded }) => {
       if (recorded === null) return true
       const { v, usagev, aprice_micros } = recorded
-      const { version, used, charged } = ledgerLine
+      const { version, counts } = ledgerLine
       if (this.#openLines.newest(recorded) !== recorded) return false
-      return v !== version || usagev !== used || aprice_micros !== charged
+      return v !== version || usagev !== counts.used || aprice_micros !== counts.charged
     })
   }
 }
@@ -226,7 +226,7 @@ function isLater({ session, service, segment }: LaterLine): boolean {
   const found = session.services[service]
   if (found === undefined) return true
   if (found.segment === null) return segment > found.segmentsEnded
-  return found.segment.used === 0 && segment >= found.segment.number
+  return found.segment.counts.used === 0 && segment >= found.segment.number
 }
 
 /** Session key (22 characters, may contain dashes) and time of opening (domain/lines.ts). */

@@ -54,7 +54,8 @@ export function explanationLines({ aid, causes, mends, unsettled }: DifferenceCa
 }
 
 function differentText({ ledgerLine, recorded }: SegmentLine, money: MoneyFormat): string {
-  const { sessionId, stamp, sid, version, used, charged } = ledgerLine
+  const { sessionId, stamp, sid, version } = ledgerLine
+  const { used, charged } = ledgerLine.counts
   const where = `session ${sessionId} of subscriber ${sid}, line ${stamp}`
   const has = `the ledger has version ${version} with ${usageText(used, charged, money)}`
   if (recorded === null) return `${where}: not on record; ${has}`

@@ -202,13 +202,13 @@ class Deltas {
       spent.set(id, (spent.get(id) ?? 0) + sign * amounts.spent)
       credited.set(id, (credited.get(id) ?? 0) + sign * amounts.credited)
     }
-    for (const payment of standing.payments) take(paymentDocument(payment), -1)
+    for (const payment of standing.counts.payments) take(paymentDocument(payment), -1)
     for (const payment of recorded?.payments ?? []) take(payment, 1)
     for (const [id, amount] of spent) this.#spent.set(id, addExcess(this.spent(id), amount))
     for (const [id, amount] of credited)
       this.#credited.set(id, addExcess(this.credited(id), amount))
     if (!isOurs(sid === 0)) return
-    const { debt, accountDebt } = standing
+    const { debt, accountDebt } = standing.counts
     const onRecord = recorded === null ? { subscriber: 0, account: 0 } : debtsOfLine(recorded)
     const owed =
       sid === 0 ? onRecord.account - accountDebt : onRecord.subscriber - (debt - accountDebt)

@@ -4,7 +4,7 @@
  */
 import { sessionTagOf } from '../../domain/lines.ts'
 import { emptyService } from '../../domain/segment.ts'
-import type { ServiceSession } from '../../domain/session.ts'
+import type { Segment, ServiceSession } from '../../domain/session.ts'
 import type { LaterLine, LedgerSession, OwnerEvidence, SegmentLine } from './evidence.ts'
 
 /** The sessions that change. */
@@ -39,7 +39,7 @@ function withNewerLine(service: ServiceSession, other: SegmentLine | undefined):
   if (segment === null || other === undefined) return service
   const { ledgerLine, recorded } = other
   const version = Math.max(segment.version, recorded?.v ?? 0) + 1
-  const lost = Math.max(0, (recorded?.usagev ?? 0) - ledgerLine.used)
+  const lost = Math.max(0, (recorded?.usagev ?? 0) - ledgerLine.counts.used)
   return { ...service, usedTotal: usedTotal + lost, segment: { ...segment, version } }
 }
 
@@ -58,9 +58,13 @@ function withSegmentBehind(
     usedTotal: service.usedTotal + recorded.usagev,
     endedMicros: service.endedMicros + recorded.aprice_micros,
     segmentsEnded: number,
-    segment: segment === null ? null : { ...segment, number: number + 1, access: false },
+    segment: segment === null ? null : withoutAccess({ ...segment, number: number + 1 }),
   }
   return [...services.slice(0, index), next, ...services.slice(index + 1)]
+}
+
+function withoutAccess(segment: Segment): Segment {
+  return { ...segment, counts: { ...segment.counts, access: false } }
 }
 
 function serviceOf(recorded: LaterLine['recorded']): ServiceSession {

@@ -32,10 +32,7 @@ interface SessionChange {
   lines: readonly Line[]
 }
 
-type Amounts = Pick<
-  Segment,
-  'used' | 'includedUnits' | 'includedMoneyUnits' | 'hasGroups' | 'charged' | 'plan' | 'cycle'
->
+type Amounts = Pick<Segment, 'pricing' | 'counts'>
 
 /** Segments that neither usage nor price has changed are left out. `before`: as decided on. */
 export function usesOf(
@@ -112,7 +109,7 @@ function addTo(uses: Use[], usaget: string, amounts: Amounts, stamp: string, sig
 
 function newUse(
   usaget: string,
-  { plan, cycle }: Amounts,
+  { pricing: { plan, cycle } }: Amounts,
   stamp: string,
   service: number,
   segment: number,
@@ -121,10 +118,10 @@ function newUse(
   return { usaget, plan, cycle, ...nothing, stamp, service, segment }
 }
 
-function add(use: Use, amounts: Amounts, sign: 1 | -1): void {
-  const { overGroup, outGroup } = groupUnits(amounts)
-  use.units += sign * amounts.used
+function add(use: Use, { counts }: Amounts, sign: 1 | -1): void {
+  const { overGroup, outGroup } = groupUnits(counts)
+  use.units += sign * counts.used
   use.overGroup += sign * overGroup
   use.outGroup += sign * outGroup
-  use.micros += sign * amounts.charged
+  use.micros += sign * counts.charged
 }

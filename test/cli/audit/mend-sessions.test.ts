@@ -5,6 +5,7 @@ import type { LaterLine, SegmentLine } from '../../../src/cli/audit/evidence.ts'
 import { followingSessions } from '../../../src/cli/audit/mend-sessions.ts'
 import type { Session } from '../../../src/domain/session.ts'
 import { segmentLines } from '../../../src/ledger/stream-entries.ts'
+import { withFields } from '../../support/domain/lines.ts'
 import { serviceRequest } from '../../support/domain/requests.ts'
 import { RatingFixture } from '../../support/rating/rating-fixture.ts'
 
@@ -38,16 +39,19 @@ describe('the mend of an open session whose usage is missing in the ledger', () 
 
   it('counts the additional usage of a newer line as reported, and replaces that line', () => {
     const { owner, standing } = openSession()
-    const recorded = lineDocument({ ...standing, version: 9, used: standing.used + 12 })
+    const recorded = lineDocument(
+      withFields(standing, { version: 9, used: standing.counts.used + 12 }),
+    )
     const different: SegmentLine[] = [{ ledgerLine: standing, recorded }]
     const [changed] = followingSessions(owner, different, [])
     const [service] = changed?.session.services ?? []
-    expect(service).toMatchObject({ usedTotal: 42, segment: { version: 10, used: 30 } })
+    expect(service).toMatchObject({ usedTotal: 42, segment: { version: 10, counts: { used: 30 } } })
   })
 
   it('does not replace lines of segments that only the record has', () => {
     const { owner, session, standing } = openSession()
-    const line = { ...standing, stamp: standing.stamp.replace(/-\d+$/, '-2'), used: 20, charged: 4 }
+    const stamp = standing.stamp.replace(/-\d+$/, '-2')
+    const line = withFields(standing, { stamp, used: 20, charged: 4 })
     const later: LaterLine = {
       sessionKey: KEY,
       session,

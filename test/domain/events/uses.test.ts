@@ -2,8 +2,10 @@ import { describe, expect, it } from 'vitest'
 import { type Use, usesOf } from '../../../src/domain/events/uses.ts'
 import type { Line } from '../../../src/domain/line.ts'
 import { serviceTagOf } from '../../../src/domain/lines.ts'
-import { emptyService } from '../../../src/domain/segment.ts'
+import { emptyService, startedService } from '../../../src/domain/segment.ts'
 import type { Segment, ServiceSession, Session } from '../../../src/domain/session.ts'
+import { type Flat, FREE, lineOf, withFields } from '../../support/domain/lines.ts'
+import { startOf } from '../../support/domain/programs.ts'
 import { sessionOf } from '../../support/domain/requests.ts'
 
 const KEY = 'key'
@@ -12,15 +14,15 @@ const CONTEXT = { request: { kind: 'update', refund: false }, sessionKey: KEY } 
 /** The cycle before, as that of lines. */
 const OLD = { cycle: '202611' }
 
-function segment(number: number, used: number, more: Partial<Segment> = {}): Segment {
-  const amounts = {
-    used,
-    includedUnits: 0,
-    includedMoneyUnits: 0,
-    charged: used * 10,
-    hasGroups: false,
-  }
-  return { number, plan: 'P', cycle: '202612', ...amounts, ...more } as Segment
+const START = startOf(FREE.tariff, { plan: 'P', cycle: '202612' })
+
+function segment(number: number, used: number, more: Partial<Flat<Segment>> = {}): Segment {
+  const started = startedService(
+    { ...emptyService(0, 'data', ''), segmentsEnded: number - 1 },
+    START,
+    0,
+  )
+  return withFields(started.segment as Segment, { used, charged: used * 10, ...more })
 }
 
 function session(services: (Segment | null)[], more: Partial<Session> = {}): Session {
@@ -32,14 +34,7 @@ function session(services: (Segment | null)[], more: Partial<Session> = {}): Ses
 
 function line(number: number, used: number, more: Partial<Line> = {}): Line {
   const stamp = `${serviceTagOf(KEY, session([]), 0)}-${number}`
-  const amounts = {
-    used,
-    includedUnits: 0,
-    includedMoneyUnits: 0,
-    charged: used * 10,
-    hasGroups: false,
-  }
-  return { stamp, usaget: 'data', plan: 'P', ...OLD, state: 'ended', ...amounts, ...more } as Line
+  return lineOf({ stamp, plan: 'P', ...OLD, state: 'ended', used, charged: used * 10, ...more })
 }
 
 const amounts = (uses: readonly Use[]) =>

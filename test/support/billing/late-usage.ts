@@ -12,6 +12,7 @@ import type { Line } from '../../../src/domain/line.ts'
 import { coalesce } from '../../../src/recorder/coalesce.ts'
 import { createCycleEnds } from '../../../src/recorder/cycle-ends.ts'
 import { writeFlush } from '../../../src/recorder/write.ts'
+import { type Flat, withFields } from '../domain/lines.ts'
 import { lineOf } from '../recorder/accounts.ts'
 import { ACTOR } from './books.ts'
 import { type CycleFixture, config, cycleOf, FROM, TO } from './cycle-fixture.ts'
@@ -38,12 +39,11 @@ export function usageOf(
   stamp: string,
   version: number,
   charged: number,
-  more: Partial<Line> = {},
+  more: Partial<Flat<Line>> = {},
 ): Line {
   const { aid = 1, cycle = '202606' } = more
   const firstMs = Date.UTC(2026, 4, 31, 20)
-  return {
-    ...lineOf(aid, 10_000 + aid, stamp),
+  return withFields(lineOf(aid, 10_000 + aid, stamp), {
     plan: 'GOLD',
     cycle,
     version,
@@ -54,7 +54,7 @@ export function usageOf(
     firstMs,
     lastMs: firstMs + version * 60_000,
     ...more,
-  }
+  })
 }
 
 export function useLateUsage(cycle: CycleFixture) {

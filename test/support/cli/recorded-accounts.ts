@@ -6,6 +6,7 @@ import type { Bucket, OwnerState } from '../../../src/domain/bucket.ts'
 import type { OperationLine } from '../../../src/domain/line.ts'
 import type { Payment } from '../../../src/domain/segment-parts.ts'
 import { FOREVER_MS } from '../../../src/domain/time.ts'
+import { withFields } from '../domain/lines.ts'
 import { paymentOf } from '../domain/requests.ts'
 import { operationOf } from '../ledger/fixture.ts'
 import { lineOf, NOW_MS } from '../recorder/accounts.ts'
@@ -34,4 +35,4 @@ export const paid = (amount: number, more: Partial<Payment> = {}) =>
   paymentOf({ prepaidIncludeId: 1, kind: 'money', amount, ...more })
 
 export const usage = (stamp: string, payments: Payment[], debt = 0, sid = 1) =>
-  lineDocument({ ...lineOf(1, sid, stamp), version: 1, payments, debt })
+  lineDocument(withFields(lineOf(1, sid, stamp), { version: 1, payments, debt }))

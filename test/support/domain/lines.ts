@@ -1,34 +1,37 @@
+import { type Counts, newCounts } from '../../../src/domain/counts.ts'
 import type { Line } from '../../../src/domain/line.ts'
+import { type Pricing, plainPricing } from '../../../src/domain/segment-parts.ts'
 
-/** A charge program in which nothing costs anything, and without usage so far. */
-export const FREE = {
+/** Price terms in which nothing costs anything. */
+export const FREE: Pricing = plainPricing({
+  rateKey: 'DATA',
+  plan: 'DEMO',
+  cycle: '202612',
   tariff: { tiers: [], access: 0, extraDigits: 0, terms: null },
-  access: false,
-  priceOf: 'BASE',
-  band: '',
-  others: [],
-  taxes: [],
-  rounding: null,
-  carried: null,
-  hasGroups: false,
-  includedUnits: 0,
-  includedMoneyUnits: 0,
-  includedMicros: 0,
-  used: 0,
-  chargedUnits: 0,
-  charged: 0,
-  debt: 0,
-  accountDebt: 0,
-  forfeitedUnits: 0,
-  forfeitedMicros: 0,
-  firstMs: 0,
-  lastMs: 0,
-  late: false,
+})
+
+/** Fields of a line, a segment or its start, and of the parts of it. */
+export type Flat<T> = Omit<T, 'pricing' | 'counts'> &
+  Pricing &
+  (T extends { counts: Counts } ? Counts : unknown)
+
+/** A copy with other values of some fields, each in its part. */
+export function withFields<T extends { pricing: Pricing; counts?: Counts }>(
+  one: T,
+  more: Partial<Flat<T>>,
+): T {
+  const parts = [{ ...one }, { ...one.pricing }, { ...one.counts }] as const
+  for (const [name, value] of Object.entries(more)) {
+    const part = parts.find((fields) => name in fields) ?? parts[0]
+    Object.assign(part, { [name]: value })
+  }
+  const [whole, pricing, counts] = parts
+  return { ...whole, pricing, ...(one.counts && { counts }) }
 }
 
 /** An open line without usage so far, with overrides. */
-export function lineOf(more: Partial<Line>): Line {
-  return {
+export function lineOf(more: Partial<Flat<Line>>): Line {
+  const line: Line = {
     stamp: 's',
     version: 0,
     aid: 1,
@@ -39,12 +42,9 @@ export function lineOf(more: Partial<Line>): Line {
     serviceIdentifier: '',
     usaget: 'data',
     calledNumber: '',
-    rateKey: 'DATA',
-    plan: 'DEMO',
-    cycle: '202612',
-    ...FREE,
-    payments: [],
+    pricing: FREE,
+    counts: newCounts(0, false, false, null),
     state: 'open',
-    ...more,
   }
+  return withFields(line, more)
 }

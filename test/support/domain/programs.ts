@@ -1,23 +1,17 @@
+import { plainPricing } from '../../../src/domain/segment-parts.ts'
 import type { SegmentStart } from '../../../src/domain/session.ts'
 import type { Tariff } from '../../../src/domain/tariff.ts'
+import { type Flat, withFields } from './lines.ts'
 
 /** The start of a segment: prepaid, without groups, taxes or an end. */
-export function startOf(tariff: Tariff, more: Partial<SegmentStart> = {}): SegmentStart {
-  return {
+export function startOf(tariff: Tariff, more: Partial<Flat<SegmentStart>> = {}): SegmentStart {
+  const start: SegmentStart = {
     key: 'a',
-    rateKey: 'R',
-    plan: 'P',
-    cycle: '202601',
-    tariff,
-    priceOf: 'BASE',
-    band: '',
-    others: [],
-    taxes: [],
-    rounding: null,
+    pricing: plainPricing({ rateKey: 'R', plan: 'P', cycle: '202601', tariff }),
     hasGroups: false,
     fundingSources: [],
     isPrepaid: true,
     endMs: Number.MAX_SAFE_INTEGER,
-    ...more,
   }
+  return withFields(start, more)
 }

@@ -1,9 +1,10 @@
 /** Arbitrary values of the ledger, and more, for fast-check. */
 import fc from 'fast-check'
 import { type Bucket, EMPTY_LIMIT, type OwnerState } from '../../../src/domain/bucket.ts'
+import { type Counts, newCounts } from '../../../src/domain/counts.ts'
 import type { Line } from '../../../src/domain/line.ts'
 import { PRICING_METHODS } from '../../../src/domain/pricing/models.ts'
-import type { Carried, Payment } from '../../../src/domain/segment-parts.ts'
+import type { Carried, Payment, Pricing } from '../../../src/domain/segment-parts.ts'
 import type { Reservation, Segment, Session } from '../../../src/domain/session.ts'
 import type { PricePosition, Tariff } from '../../../src/domain/tariff.ts'
 
@@ -107,12 +108,10 @@ const carried: fc.Arbitrary<Carried | null> = fc.option(
   }),
 )
 
-/** Fields common to a segment and its line. */
-const chargedUnits = {
+const pricing: fc.Arbitrary<Pricing> = fc.record({
   rateKey: text,
   plan: text,
   cycle: text,
-  version: amount,
   tariff,
   priceOf: rarely('BASE', text),
   band: rarely('', text),
@@ -127,33 +126,30 @@ const chargedUnits = {
     ),
   ),
   rounding: fc.option(fc.record({ mode, decimals: fc.integer({ min: 0, max: 10 }) })),
-  hasGroups: fc.boolean(),
-  access: fc.boolean(),
-  used: amount,
-  chargedUnits: amount,
-  charged: amount,
-  debt: amount,
-  includedUnits: rarely(0, amount),
-  includedMoneyUnits: rarely(0, amount),
-  includedMicros: rarely(0, amount),
-  accountDebt: rarely(0, amount),
-  forfeitedUnits: amount,
-  forfeitedMicros: amount,
-  firstMs: instant,
-  lastMs: instant,
-  payments: fc.array(payment, { maxLength: 3 }),
-  late: fc.boolean(),
-  carried,
-}
+})
+
+/** Any values of all counts, most of which are often 0. */
+const counts = fc.record({
+  ...Object.fromEntries(
+    Object.entries(newCounts(0, false, false, null)).map(([name, value]) => [
+      name,
+      typeof value === 'number' ? rarely(0, amount) : fc.boolean(),
+    ]),
+  ),
+  ...{ carried, payments: fc.array(payment, { maxLength: 3 }) },
+  ...{ firstMs: instant, lastMs: instant },
+}) as unknown as fc.Arbitrary<Counts>
 
 export const segment: fc.Arbitrary<Segment> = fc.record({
-  ...chargedUnits,
   key: text,
-  number: amount,
+  pricing,
+  fundingSources: rarely([], fc.array(payer, { maxLength: 3 })),
+  isPrepaid: fc.boolean(),
   endMs: instant,
   after: fc.option(fc.record({ digest: fc.maxSafeNat(), endMs: instant })),
-  isPrepaid: fc.boolean(),
-  fundingSources: rarely([], fc.array(payer, { maxLength: 3 })),
+  number: amount,
+  version: amount,
+  counts,
 })
 
 const slice = fc.oneof(
@@ -258,8 +254,8 @@ export const session: fc.Arbitrary<Session> = fc.record({
 })
 
 export const line: fc.Arbitrary<Line> = fc.record({
-  ...chargedUnits,
   stamp: text,
+  version: amount,
   aid: amount,
   sid: amount,
   origin: text,
@@ -268,6 +264,8 @@ export const line: fc.Arbitrary<Line> = fc.record({
   usaget: text,
   calledNumber: text,
   serviceIdentifier: identifier,
+  pricing,
+  counts,
   state: fc.constantFrom('open' as const, 'ended' as const, 'closed' as const, 'expired' as const),
 })
 
@@ -290,7 +288,7 @@ export const likely: fc.Arbitrary<{ session: Session; sessionKey: string }> = fc
         tariffChangeMs: 0,
         finalUnit: false,
         action: null,
-        cost: service.endedMicros + (service.segment?.charged ?? 0),
+        cost: service.endedMicros + (service.segment?.counts.charged ?? 0),
         serviceIdentifier: service.serviceIdentifier,
         parts: null,
         quote: null,

@@ -66,7 +66,7 @@ export class Call {
   /** Units, units in groups, price and tax of the newest version of each line. */
   summary(): (string | number)[][] {
     const lines = [...new Map(this.scene.lines.map((line) => [line.stamp, line])).values()]
-    return lines.map(({ used, includedUnits, charged, taxes }: Line) => [
+    return lines.map(({ pricing: { taxes }, counts: { used, includedUnits, charged } }: Line) => [
       used,
       includedUnits,
       charged,

@@ -200,7 +200,7 @@ function grownLines(before: Session | null, session: Session): Line[] {
   return session.services.flatMap((service, index) => {
     const { segment } = service
     const known = before?.services[index]?.segment ?? null
-    if (segment === null || segment.used === 0) return []
+    if (segment === null || segment.counts.used === 0) return []
     if (segment.number === known?.number && segment.version === known.version) return []
     const tag = serviceTagOf(session.sessionId, session, index)
     return [lineOf(session, service, { segment, state: 'open' }, tag)]

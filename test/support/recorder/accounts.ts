@@ -5,6 +5,7 @@ import type { Catalog } from '../../../src/catalog/connection.ts'
 import { openCatalog } from '../../../src/catalog/connection.ts'
 import type { OwnerState } from '../../../src/domain/bucket.ts'
 import type { PrepaidInclude } from '../../../src/domain/catalogue.ts'
+import { newCounts } from '../../../src/domain/counts.ts'
 import type { Line } from '../../../src/domain/line.ts'
 import { lineOf as lineOfSegment, serviceTagOf } from '../../../src/domain/lines.ts'
 import type { Reservation, Segment, Session } from '../../../src/domain/session.ts'
@@ -16,7 +17,7 @@ import { NO_CYCLE_ENDS } from '../../../src/recorder/cycle-ends.ts'
 import { NO_RESTRAINT } from '../../../src/recorder/restraint.ts'
 import { createLogger } from '../../../src/runtime/log.ts'
 import { openRedis, waitForRedis } from '../../../src/store/redis.ts'
-import { FREE, lineOf as plainLine } from '../domain/lines.ts'
+import { FREE, lineOf as plainLine, withFields } from '../domain/lines.ts'
 import { sessionOf as openSessionOf } from '../domain/requests.ts'
 import { openTestLedger } from '../ledger.ts'
 import { startTestMongo, type TestMongo } from '../mongo.ts'
@@ -142,11 +143,12 @@ export async function use(ledger: Ledger, line: Line, units: number): Promise<Li
   bucket.free -= units
   bucket.spent += units
   state.version += 1
-  const used = line.used + units
+  const used = line.counts.used + units
   const payer = { owner: 0, bucketId: bucket.id, prepaidIncludeId: 2, kind: 'units' } as const
   const paid = { ...payer, counter: '', left: 0, total: 0 }
   const version = line.version + 1
-  const segment = { ...newSegment(), version, used, payments: [{ ...paid, amount: used }] }
+  const payments = [{ ...paid, amount: used }]
+  const segment = withFields(newSegment(), { version, used, payments })
   const session = sessionOf({ aid, sid, origin, sessionId }, segment, NOW_MS + 3_600_000, {
     units: 0,
     slices: [],
@@ -163,19 +165,14 @@ export async function use(ledger: Ledger, line: Line, units: number): Promise<Li
 function newSegment(): Segment {
   return {
     key: 'DATA',
-    rateKey: 'DATA',
-    plan: 'DEMO',
-    cycle: '202612',
-    ...FREE,
-    firstMs: NOW_MS,
-    lastMs: NOW_MS,
+    pricing: FREE,
     fundingSources: [],
     isPrepaid: true,
     endMs: FOREVER_MS,
     after: null,
     number: 1,
     version: 0,
-    payments: [],
+    counts: newCounts(NOW_MS, false, false, null),
   }
 }
 

@@ -58,6 +58,6 @@ export async function expectRecorded(
   const stored = await stores.catalog.lines.find({ aid, sid, type: 'realtime' }).toArray()
   const summaryOf = (stamp: string, v: number, usagev: number) => `${stamp} ${v} ${usagev}`
   expect(stored.map((line) => summaryOf(line.stamp, line.v, line.usagev ?? 0)).sort()).toEqual(
-    lines.map((line) => summaryOf(line.stamp, line.version, line.used)).sort(),
+    lines.map((line) => summaryOf(line.stamp, line.version, line.counts.used)).sort(),
   )
 }

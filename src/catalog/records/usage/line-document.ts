@@ -116,13 +116,14 @@ export interface RealtimeLineDocument extends PricingFields {
 }
 
 export function lineDocument(line: Line): RealtimeLineDocument {
+  const { pricing, counts } = line
   return {
     stamp: line.stamp,
     v: line.version,
     type: 'realtime',
     source: 'realtime',
     state: line.state,
-    late: line.late,
+    late: counts.late,
     aid: line.aid,
     sid: line.sid,
     origin: line.origin,
@@ -131,40 +132,41 @@ export function lineDocument(line: Line): RealtimeLineDocument {
     service_identifier: identifierValue(line.serviceIdentifier),
     usaget: line.usaget,
     called_number: line.calledNumber,
-    arate_key: line.rateKey,
-    plan: line.plan,
-    billrun: line.cycle,
+    arate_key: pricing.rateKey,
+    plan: pricing.plan,
+    billrun: pricing.cycle,
     ...pricingFields(line, 0),
-    debt: moneyOf(line.debt),
-    debt_micros: line.debt,
-    account_debt_micros: line.accountDebt,
-    lapsed_usagev: line.forfeitedUnits,
-    lapsed_micros: line.forfeitedMicros,
-    payments: line.payments.map(paymentDocument),
-    urt: new Date(line.firstMs),
-    last_urt: new Date(line.lastMs),
+    debt: moneyOf(counts.debt),
+    debt_micros: counts.debt,
+    account_debt_micros: counts.accountDebt,
+    lapsed_usagev: counts.forfeitedUnits,
+    lapsed_micros: counts.forfeitedMicros,
+    payments: counts.payments.map(paymentDocument),
+    urt: new Date(counts.firstMs),
+    last_urt: new Date(counts.lastMs),
   }
 }
 
 /** `unitDigits`: units of the line are 10^-unitDigits of a base unit, as in quotes. */
 export function pricingFields(line: Line, unitDigits: number): PricingFields {
+  const { pricing, counts } = line
   const units = (count: number) => count / 10 ** unitDigits
-  const { inGroup, overGroup, outGroup } = groupUnits(line)
+  const { inGroup, overGroup, outGroup } = groupUnits(counts)
   const rating = explain(line, unitDigits)
   return {
-    usagev: units(line.used),
+    usagev: units(counts.used),
     in_group: units(inGroup),
     over_group: units(overGroup),
     out_group: units(outGroup),
-    priced_usagev: units(line.chargedUnits),
-    arategroups: line.payments.flatMap((payment) => groupUses(line, payment, units)),
+    priced_usagev: units(counts.chargedUnits),
+    arategroups: counts.payments.flatMap((payment) => groupUses(line, payment, units)),
     rates: rating.flatMap(rateUses),
-    price_of: line.priceOf,
-    band: line.band,
-    ...finalCharge(line.charged, line.taxes, line.rounding),
-    aprice_micros: line.charged,
-    group_cost: moneyOf(line.includedMicros),
-    group_cost_micros: line.includedMicros,
+    price_of: pricing.priceOf,
+    band: pricing.band,
+    ...finalCharge(counts.charged, pricing.taxes, pricing.rounding),
+    aprice_micros: counts.charged,
+    group_cost: moneyOf(counts.includedMicros),
+    group_cost_micros: counts.includedMicros,
     rating,
   }
 }

@@ -1,6 +1,5 @@
 /** Properties of AVPs that reading and writing need, looked up by code without hashing. */
-import { type Avp, avpByCode, avpByKey } from '../diameter/dictionary.ts'
-import { isBinary } from './binary-avps.ts'
+import { type Avp, avpByCode, avpByKey, codesOnceIn } from '../diameter/dictionary.ts'
 import { avpFlags } from './protocol.ts'
 
 /** Data type by which an AVP is decoded. */
@@ -58,27 +57,6 @@ const KINDS: Readonly<Record<Avp['type'], number>> = {
 /** `AvpRule.size` by kind. */
 const SIZES: readonly number[] = [-1, -1, 4, 4, 4, 8, 8, -1, -1]
 
-/**
- * Tariff-Change-Usage, Tariff-Time-Change, CC-Time, CC-Money, CC-Total-, -Input-, -Output-Octets,
- * CC-Service-Specific-Units.
- */
-const UNITS: readonly number[] = [452, 451, 420, 413, 421, 412, 414, 417]
-
-/** AVPs that may occur once in the groups that charging reads (RFC 8506 section 8), by code. */
-const ONCE_IN: ReadonlyMap<number, readonly number[]> = new Map<number, readonly number[]>([
-  // Multiple-Services-Credit-Control: Granted-, Requested-Service-Unit, Tariff-Change-Usage,
-  // Rating-Group, Validity-Time, Result-Code, Final-Unit-Indication
-  [456, [431, 437, 452, 432, 448, 268, 430]],
-  // Requested-, Used-, Granted-Service-Unit
-  [437, UNITS],
-  [446, UNITS],
-  [431, UNITS],
-  // Subscription-Id, CC-Money, Unit-Value
-  [443, [450, 444]],
-  [413, [445, 425]],
-  [445, [447, 429]],
-])
-
 const rules = new Map<Avp, AvpRule>()
 const ietf = tableOf(0)
 const tgpp = tableOf(TGPP)
@@ -122,11 +100,11 @@ function ruleFor(avp: Avp): AvpRule {
   const existing = rules.get(avp)
   if (existing !== undefined) return existing
   const { name, code, vendor, values } = avp
-  const kind = isBinary(code, vendor) ? kinds.binary : KINDS[avp.type]
+  const kind = avp.isBinary ? kinds.binary : KINDS[avp.type]
   const vendorBit = vendor === 0 ? 0 : avpFlags.vendor
   const flags = vendorBit | (avp.isMandatory ? avpFlags.mandatory : 0)
-  const codes = vendor === 0 ? ONCE_IN.get(code) : undefined
-  const once = codes === undefined ? null : bitsOf(codes)
+  const codes = vendor === 0 ? codesOnceIn(name) : []
+  const once = codes.length === 0 ? null : bitsOf(codes)
   const size = SIZES[kind] as number
   const rule = { index: rules.size, name, code, vendor, kind, size, flags, values, once }
   rules.set(avp, rule)

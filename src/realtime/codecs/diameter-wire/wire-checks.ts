@@ -1,4 +1,5 @@
 /** Required AVPs of a credit-control request and their values (RFC 8506 section 3.1). */
+import { requiredCodes } from '../diameter/dictionary.ts'
 import { ruleOf } from './avp-rules.ts'
 import { uint24At, uint32At } from './bytes.ts'
 import { copyOf, missingAvp } from './failed-avp.ts'
@@ -7,15 +8,7 @@ import { readText } from './read-values.ts'
 import type { AvpProblem } from './wire-problem.ts'
 import { bitOnce, type WireReader } from './wire-reader.ts'
 
-const REQUIRED = [
-  avpCode.sessionId,
-  avpCode.originHost,
-  avpCode.originRealm,
-  avpCode.destinationRealm,
-  avpCode.authApplicationId,
-  avpCode.serviceContextId,
-  avpCode.ccRequestType,
-].map((code) => ({ code, bit: bitOnce(code) }))
+const REQUIRED = requiredCodes.map((code) => ({ code, bit: bitOnce(code) }))
 const REQUIRED_BITS = REQUIRED.reduce((bits, { bit }) => bits | bit, 0)
 
 const SESSION_ID_CHARS_MAX = 256

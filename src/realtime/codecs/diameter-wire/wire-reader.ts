@@ -2,6 +2,7 @@
  * Reads a credit-control request in one pass: checks each AVP, including nested ones, and decodes
  * the values that the file type may read.
  */
+import { codesOnceIn } from '../diameter/dictionary.ts'
 import { limitProblems, messageLimits } from '../message-limits.ts'
 import type { MessageRecord } from '../message-record.ts'
 import { type AvpRule, bitsOf, kinds, ONCE_CODES, ruleOf } from './avp-rules.ts'
@@ -15,18 +16,8 @@ import type { AvpProblem } from './wire-problem.ts'
 
 const RESERVED_AVP_FLAGS = 0x1f
 
-/**
- * AVPs that may occur in a request at most once (RFC 8506 section 3.1): Session-Id,
- * Auth-Application-Id, CC-Request-Type, CC-Request-Number, Origin-Host, Origin-Realm,
- * Destination-Realm, -Host, Service-Context-Id, User-Name, CC-Sub-Session-Id,
- * Acct-Multi-Session-Id, Origin-State-Id, Event-Timestamp, Service-Identifier, Termination-Cause,
- * Requested-Service-Unit, Requested-Action, Multiple-Services-Indicator, CC-Correlation-Id,
- * User-Equipment-Info and -Extension.
- */
-const ONCE = bitsOf([
-  263, 258, 416, 415, 264, 296, 283, 293, 461, 1, 419, 50, 278, 55, 439, 295, 437, 436, 455, 411,
-  458,
-])
+/** AVPs that may occur in a request at most once. */
+const ONCE = bitsOf(codesOnceIn('Credit-Control-Request'))
 
 /** Bit of a code in `ONCE`, as in `WireReader.seen`. */
 export function bitOnce(code: number): number {

@@ -4,8 +4,9 @@
  * control (supplement.ts), and compiled once.
  */
 import { readFileSync } from 'node:fs'
+import { present } from '../../../domain/assert.ts'
 import type { AvpEntry, AvpType } from './avp-entry.ts'
-import { supplement } from './supplement.ts'
+import { binaryAvps, onceIn, requiredInRequest, supplement } from './supplement.ts'
 
 export interface Avp {
   /** Key in messages: the name or, if another AVP has that name, the code. */
@@ -19,6 +20,8 @@ export interface Avp {
   readonly nameJson: string
   readonly codeJson: string
   readonly type: AvpType
+  /** An `OctetString` of binary data. */
+  readonly isBinary: boolean
   /** Whether a receiver that does not know it must refuse the message (M flag). */
   readonly isMandatory: boolean
   /** Named values; null if absent. */
@@ -33,6 +36,13 @@ const NAME = /^[A-Za-z0-9][A-Za-z0-9_-]*$/
 /** The same relative path from src (development) and dist/src (built). */
 const FILE = new URL('../../../../config/diameter-dictionary.json', import.meta.url)
 const packaged: readonly AvpEntry[] = JSON.parse(readFileSync(FILE, 'utf8'))
+const binaryCodes = new Set(
+  Object.entries(binaryAvps).flatMap(([vendorId, list]) =>
+    listed(list).map((entry) =>
+      codeText({ vendorId: Number(vendorId), code: Number.parseInt(entry, 10) }),
+    ),
+  ),
+)
 const { byCode, byKey } = compile(packaged, supplement)
 
 /** By name, or by code as a key: `263`, `0:263`, `10415:1016`. */
@@ -42,6 +52,22 @@ export function avpByKey(key: string): Avp | undefined {
 
 export function avpByCode(code: number, vendor: number): Avp | undefined {
   return byCode.get(vendor)?.get(code)
+}
+
+/** Codes of the AVPs that may occur once in a request, or in a group by its name. */
+export function codesOnceIn(name: string): readonly number[] {
+  return codesOf(onceIn[name] ?? '')
+}
+
+/** Codes of the AVPs that a request must have. */
+export const requiredCodes: readonly number[] = codesOf(requiredInRequest)
+
+function codesOf(names: string): number[] {
+  return listed(names).map((name) => present(avpByKey(name), `AVP ${name}`).code)
+}
+
+function listed(list: string): string[] {
+  return list === '' ? [] : list.split(',').map((entry) => entry.trim())
 }
 
 /** Corrections replace entries of the same code; the replaced names remain as aliases. */
@@ -92,7 +118,7 @@ function isCode(name: string): boolean {
   return /^\d+$/.test(name)
 }
 
-function codeText({ code, vendorId }: AvpEntry): string {
+function codeText({ code, vendorId }: Pick<AvpEntry, 'code' | 'vendorId'>): string {
   return vendorId === 0 ? String(code) : `${vendorId}:${code}`
 }
 
@@ -114,6 +140,7 @@ function avpOf(entry: AvpEntry, name: string, codeText: string): Avp {
     nameJson: JSON.stringify(name),
     codeJson: JSON.stringify(codeText),
     type: entry.type ?? 'OctetString',
+    isBinary: entry.isBinary ?? binaryCodes.has(codeText),
     isMandatory: entry.flags?.mandatory ?? false,
     values: isNamed ? values : null,
     valueNames: isNamed ? valueNames : null,

@@ -3,9 +3,9 @@
  * 7.2), and those that its groups include from TS 29.061, 29.128, 29.212, 29.214, 29.229, 29.329
  * and 32.251. An unknown mandatory AVP would cause the whole message to be refused.
  */
-import type { AvpEntry, AvpType } from './avp-entry.ts'
+import { type AvpEntry, type AvpKind, entryOf } from './avp-entry.ts'
 
-type Names = Readonly<Partial<Record<AvpType, string>>>
+type Names = Readonly<Partial<Record<AvpKind, string>>>
 
 const OF_IETF: Names = {
   OctetString: '493 Service-Selection, 620 Redirect-Realm, 649 SourceID',
@@ -18,38 +18,41 @@ const OF_IETF: Names = {
 
 const OF_3GPP: Names = {
   OctetString: `
-    29 3GPP-TWAN-Identifier, 503 Access-Network-Charging-Identifier-Value,
-    504 AF-Application-Identifier, 505 AF-Charging-Identifier, 507 Flow-Description, 524 Codec-Data,
-    525 Service-URN, 531 Sponsor-Identity, 532 Application-Service-Provider-Identity,
-    601 Public-Identity, 602 Server-Name, 701 MSISDN, 856 Associated-URI, 857 Charged-Party,
-    900 TMGI, 901 Required-MBMS-Bearer-Capabilities, 903 MBMS-Service-Area,
-    904 MBMS-Session-Duration, 905 Alternative-APN, 908 MBMS-Session-Identity, 909 RAI,
-    910 Additional-MBMS-Trace-Info, 911 MBMS-Time-To-Data-Transfer,
-    912 MBMS-Session-Repetition-Number, 913 MBMS-Required-QoS, 916 MBMS-GGSN-Address,
-    917 MBMS-GGSN-IPv6-Address, 918 MBMS-BMSC-SSM-IP-Address, 919 MBMS-BMSC-SSM-IPv6-Address,
-    920 MBMS-Flow-Identifier, 925 MBMS-GW-SSM-IPv6-Address, 926 MBMS-BMSC-SSM-UDP-Port,
-    927 MBMS-GW-UDP-Port, 934 MBMS-Cell-List, 1088 TDF-Application-Identifier,
+    504 AF-Application-Identifier, 505 AF-Charging-Identifier, 507 Flow-Description,
+    524 Codec-Data, 525 Service-URN, 531 Sponsor-Identity,
+    532 Application-Service-Provider-Identity, 601 Public-Identity, 602 Server-Name,
+    856 Associated-URI, 857 Charged-Party, 901 Required-MBMS-Bearer-Capabilities,
+    905 Alternative-APN, 909 RAI, 913 MBMS-Required-QoS, 1088 TDF-Application-Identifier,
     1089 TDF-Destination-Host, 1090 TDF-Destination-Realm, 1095 ADC-Rule-Base-Name,
-    1096 ADC-Rule-Name, 1304 Secondary-RAT-Type, 1305 Civic-Address-Information,
-    1307 WLAN-Operator-Name, 1308 WLAN-PLMN-Id, 1309 API-Content, 1311 API-Identifier,
-    2701 Transit-IOI-List, 2708 From-Address, 2711 Related-IMS-Charging-Identifier,
-    2713 IMS-Visited-Network-Identifier, 2716 BSSID, 2802 TDF-Application-Instance-Identifier,
-    2807 CS-Service-QoS-Request-Identifier, 2817 Default-QoS-Name, 2819 RAN-NAS-Release-Cause,
-    2836 Traffic-Steering-Policy-Identifier-DL, 2837 Traffic-Steering-Policy-Identifier-UL,
-    2852 Max-PLR-DL, 2853 Max-PLR-UL, 3412 Bearer-Capability, 3413 Teleservice,
-    3414 ISUP-Location-Number, 3417 MSC-Address, 3418 Network-Call-Reference-Number,
-    3420 VLR-Number, 3422 ISUP-Cause-Diagnostics, 3423 ISUP-Cause-Location,
-    3426 Announcing-UE-HPLMN-Identifier, 3427 Announcing-UE-VPLMN-Identifier, 3429 Layer-2-Group-ID,
-    3430 Monitored-PLMN-Identifier, 3431 Monitoring-UE-HPLMN-Identifier,
-    3432 Monitoring-UE-Identifier, 3433 Monitoring-UE-VPLMN-Identifier,
-    3436 Requested-PLMN-Identifier, 3437 Requestor-PLMN-Identifier,
-    3440 ProSe-3rd-Party-Application-ID, 3453 ProSe-UE-ID, 3457 ProSe-Function-PLMN-Identifier,
-    3458 Application-Specific-Data, 3462 Radio-Frequency, 3464 Radio-Parameter-Set-Values,
-    3910 Variable-Part-Value, 3914 Language, 3916 Called-Identity,
-    3924 Cellular-Network-Information, 3942 SCS-Realm, 4402 Discoveree-UE-HPLMN-Identifier,
-    4403 Discoveree-UE-VPLMN-Identifier, 4404 Discoverer-UE-HPLMN-Identifier,
-    4405 Discoverer-UE-VPLMN-Identifier, 4408 Announcing-PLMN-ID,
-    4409 ProSe-UE-to-Network-Relay-UE-ID, 4410 ProSe-Target-Layer-2-ID, 4413 FE-Identifier-List`,
+    1096 ADC-Rule-Name, 1305 Civic-Address-Information, 1307 WLAN-Operator-Name,
+    1308 WLAN-PLMN-Id, 1309 API-Content, 1311 API-Identifier, 2701 Transit-IOI-List,
+    2708 From-Address, 2711 Related-IMS-Charging-Identifier, 2713 IMS-Visited-Network-Identifier,
+    2716 BSSID, 2802 TDF-Application-Instance-Identifier, 2807 CS-Service-QoS-Request-Identifier,
+    2817 Default-QoS-Name, 2836 Traffic-Steering-Policy-Identifier-DL,
+    2837 Traffic-Steering-Policy-Identifier-UL, 3426 Announcing-UE-HPLMN-Identifier,
+    3427 Announcing-UE-VPLMN-Identifier, 3430 Monitored-PLMN-Identifier,
+    3431 Monitoring-UE-HPLMN-Identifier, 3432 Monitoring-UE-Identifier,
+    3433 Monitoring-UE-VPLMN-Identifier, 3436 Requested-PLMN-Identifier,
+    3437 Requestor-PLMN-Identifier, 3440 ProSe-3rd-Party-Application-ID,
+    3457 ProSe-Function-PLMN-Identifier, 3910 Variable-Part-Value, 3914 Language,
+    3916 Called-Identity, 3924 Cellular-Network-Information, 3942 SCS-Realm,
+    4402 Discoveree-UE-HPLMN-Identifier, 4403 Discoveree-UE-VPLMN-Identifier,
+    4404 Discoverer-UE-HPLMN-Identifier, 4405 Discoverer-UE-VPLMN-Identifier,
+    4408 Announcing-PLMN-ID, 4413 FE-Identifier-List`,
+  Binary: `
+    29 3GPP-TWAN-Identifier, 503 Access-Network-Charging-Identifier-Value, 701 MSISDN, 900 TMGI,
+    903 MBMS-Service-Area, 904 MBMS-Session-Duration, 908 MBMS-Session-Identity,
+    910 Additional-MBMS-Trace-Info, 911 MBMS-Time-To-Data-Transfer,
+    912 MBMS-Session-Repetition-Number, 916 MBMS-GGSN-Address, 917 MBMS-GGSN-IPv6-Address,
+    918 MBMS-BMSC-SSM-IP-Address, 919 MBMS-BMSC-SSM-IPv6-Address, 920 MBMS-Flow-Identifier,
+    925 MBMS-GW-SSM-IPv6-Address, 926 MBMS-BMSC-SSM-UDP-Port, 927 MBMS-GW-UDP-Port,
+    934 MBMS-Cell-List, 1304 Secondary-RAT-Type, 2819 RAN-NAS-Release-Cause, 2852 Max-PLR-DL,
+    2853 Max-PLR-UL, 3412 Bearer-Capability, 3413 Teleservice, 3414 ISUP-Location-Number,
+    3417 MSC-Address, 3418 Network-Call-Reference-Number, 3420 VLR-Number,
+    3422 ISUP-Cause-Diagnostics, 3423 ISUP-Cause-Location, 3429 Layer-2-Group-ID,
+    3453 ProSe-UE-ID, 3458 Application-Specific-Data, 3462 Radio-Frequency,
+    3464 Radio-Parameter-Set-Values, 4409 ProSe-UE-to-Network-Relay-UE-ID,
+    4410 ProSe-Target-Layer-2-ID`,
   Unsigned32: `
     509 Flow-Number, 515 Max-Requested-Bandwidth-DL, 516 Max-Requested-Bandwidth-UL,
     518 Media-Component-Number, 521 RR-Bandwidth, 522 RS-Bandwidth, 534 Min-Requested-Bandwidth-DL,
@@ -130,10 +133,10 @@ export const laterAvps: readonly AvpEntry[] = [
 ]
 
 function entriesOf(names: Names, vendorId: number, mandatory: boolean): AvpEntry[] {
-  return Object.entries(names).flatMap(([type, list]) =>
+  return Object.entries(names).flatMap(([kind, list]) =>
     list.split(',').map((entry) => {
       const [code, name = ''] = entry.trim().split(' ')
-      return { code: Number(code), name, vendorId, type: type as AvpType, flags: { mandatory } }
+      return entryOf(Number(code), name, vendorId, kind as AvpKind, mandatory)
     }),
   )
 }

@@ -1,8 +1,9 @@
 /**
  * AVPs that the package `diameter` lacks, or defines with a name or type that differs from the
- * specification: RFC 8506 section 8, 3GPP TS 32.299 section 7.2.
+ * specification: RFC 8506 section 8, 3GPP TS 32.299 section 7.2; and what it does not say of AVPs:
+ * which hold binary data, and which may occur once.
  */
-import type { AvpEntry, AvpType } from './avp-entry.ts'
+import { type AvpEntry, type AvpKind, entryOf } from './avp-entry.ts'
 import { laterAvps } from './later-avps.ts'
 
 const TGPP = 10415
@@ -14,9 +15,9 @@ export const supplement: readonly AvpEntry[] = [
   ietf(438, 'Restriction-Filter-Rule', 'OctetString', true),
   ietf(653, 'User-Equipment-Info-Extension', 'Grouped'),
   ietf(654, 'User-Equipment-Info-IMEISV'),
-  ietf(655, 'User-Equipment-Info-MAC'),
-  ietf(656, 'User-Equipment-Info-EUI64'),
-  ietf(657, 'User-Equipment-Info-ModifiedEUI64'),
+  ietf(655, 'User-Equipment-Info-MAC', 'Binary'),
+  ietf(656, 'User-Equipment-Info-EUI64', 'Binary'),
+  ietf(657, 'User-Equipment-Info-ModifiedEUI64', 'Binary'),
   ietf(658, 'User-Equipment-Info-IMEI'),
   ietf(659, 'Subscription-Id-Extension', 'Grouped'),
   ietf(660, 'Subscription-Id-E164'),
@@ -53,16 +54,65 @@ export const supplement: readonly AvpEntry[] = [
   tgpp(3904, 'Announcement-Information', 'Grouped'),
 ]
 
+/**
+ * Binary AVPs of the package, by vendor: 3GPP TS 29.061 section 16.4.7, TS 32.299 section 7.2,
+ * TS 29.272 section 7.3. The code counts; the name is for readers.
+ */
+export const binaryAvps: Readonly<Record<number, string>> = {
+  0: `
+    24 State, 25 Class, 33 Proxy-State, 60 CHAP-Challenge, 97 Framed-IPv6-Prefix,
+    98 Login-IPv6-Host, 123 Delegated-IPv6-Prefix`,
+  [TGPP]: `
+    2 3GPP-Charging-Id, 14 3GPP-CG-IPv6-Address, 15 3GPP-SGSN-IPv6-Address,
+    16 3GPP-GGSN-IPv6-Address, 17 3GPP-IPv6-DNS-Server, 19 3GPP-Teardown-Indicator,
+    21 3GPP-RAT-Type, 22 3GPP-User-Location-Info, 23 3GPP-MS-TimeZone,
+    24 3GPP-CAMEL-Charging-Info, 25 3GPP-Packet-Filter, 26 3GPP-Negotiated-DSCP,
+    27 3GPP-Allocate-IP-Type, 1242 Location-Estimate, 1245 Positioning-Data, 1407 Visited-PLMN-Id,
+    1489 SGSN-Number, 1602 E-UTRAN-Cell-Global-Identity, 1603 Tracking-Area-Identity,
+    1604 Cell-Global-Identity, 1605 Routing-Area-Identity, 1606 Location-Area-Identity,
+    1607 Service-Area-Identity, 1608 Geographical-Information, 1609 Geodetic-Information,
+    2013 SM-Protocol-ID, 2014 SM-Status, 2015 SM-User-Data-Header, 2022 Refund-Information,
+    2400 LMSI, 2403 MSC-Number, 2515 Velocity-Estimate, 2516 EUTRAN-Positioning-Data, 2517 ECGI,
+    2820 Presence-Reporting-Area-Elements-List`,
+}
+
+const UNITS = `Tariff-Change-Usage, Tariff-Time-Change, CC-Time, CC-Money, CC-Total-Octets,
+  CC-Input-Octets, CC-Output-Octets, CC-Service-Specific-Units`
+
+/**
+ * AVPs of the IETF that may occur at most once in a request, and in the groups that charging reads:
+ * RFC 8506 sections 3.1 and 8. At most 32 in each, with codes below 512.
+ */
+export const onceIn: Readonly<Record<string, string>> = {
+  'Credit-Control-Request': `Session-Id, Auth-Application-Id, CC-Request-Type, CC-Request-Number,
+    Origin-Host, Origin-Realm, Destination-Realm, Destination-Host, Service-Context-Id, User-Name,
+    CC-Sub-Session-Id, Accounting-Multi-Session-Id, Origin-State-Id, Event-Timestamp,
+    Service-Identifier, Termination-Cause, Requested-Service-Unit, Requested-Action,
+    Multiple-Services-Indicator, CC-Correlation-Id, User-Equipment-Info`,
+  'Multiple-Services-Credit-Control': `Granted-Service-Unit, Requested-Service-Unit,
+    Tariff-Change-Usage, Rating-Group, Validity-Time, Result-Code, Final-Unit-Indication`,
+  'Requested-Service-Unit': UNITS,
+  'Used-Service-Unit': UNITS,
+  'Granted-Service-Unit': UNITS,
+  'Subscription-Id': 'Subscription-Id-Type, Subscription-Id-Data',
+  'CC-Money': 'Unit-Value, Currency-Code',
+  'Unit-Value': 'Value-Digits, Exponent',
+}
+
+/** Those that a request must have, in the order in which they are checked. */
+export const requiredInRequest = `Session-Id, Origin-Host, Origin-Realm, Destination-Realm,
+  Auth-Application-Id, Service-Context-Id, CC-Request-Type`
+
 function ietf(
   code: number,
   name: string,
-  type: AvpType = 'OctetString',
+  kind: AvpKind = 'OctetString',
   mandatory = false,
 ): AvpEntry {
-  return { code, name, vendorId: 0, type, flags: { mandatory } }
+  return entryOf(code, name, 0, kind, mandatory)
 }
 
 /** All AVPs of 3GPP have the M flag. */
-function tgpp(code: number, name: string, type: AvpType = 'OctetString'): AvpEntry {
-  return { code, name, vendorId: TGPP, type, flags: { mandatory: true } }
+function tgpp(code: number, name: string, kind: AvpKind = 'OctetString'): AvpEntry {
+  return entryOf(code, name, TGPP, kind, true)
 }

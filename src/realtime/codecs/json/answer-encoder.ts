@@ -152,9 +152,10 @@ function encodeBalances(balances: readonly BalanceReport[]): string {
  */
 function encodeQuote({ line, charge }: Quote): string {
   const { exact, tax_data } = charge
-  const { inGroup, overGroup, outGroup } = groupUnits(line)
+  const { inGroup, overGroup, outGroup } = groupUnits(line.counts)
   const groups = `"inGroup":${inGroup},"overGroup":${overGroup},"outGroup":${outGroup}`
   const total = `"finalCharge":${exact.final_charge},"taxData":${JSON.stringify(tax_data)}`
   const price = `"aprice":${exact.aprice},${total},${groups}`
-  return `${price},"rateKey":${quote(line.rateKey)},"rating":${JSON.stringify(explain(line))}`
+  const rateKey = quote(line.pricing.rateKey)
+  return `${price},"rateKey":${rateKey},"rating":${JSON.stringify(explain(line))}`
 }

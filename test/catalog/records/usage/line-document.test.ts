@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { lineDocument, pricingFields } from '../../../../src/catalog/records/usage/line-document.ts'
 import { UNLIMITED_TOTAL } from '../../../../src/domain/counters.ts'
-import { lineOf } from '../../../support/domain/lines.ts'
+import { lineOf, withFields } from '../../../support/domain/lines.ts'
 import { paymentOf as paid } from '../../../support/domain/requests.ts'
 import { tariffFrom } from '../../../support/domain/tariffs.ts'
 
@@ -131,7 +131,8 @@ describe('a line document', () => {
       paid({ owner: 1, bucketId: 8, kind: 'limit', amount: 100_000, counter: 'credit' }),
     ]
     const used = { used: 100, includedUnits: 61, includedMoneyUnits: 25, chargedUnits: 14 }
-    const grouped = { ...line, ...used, hasGroups: true, includedMicros: 250_000, payments }
+    const more = { hasGroups: true, includedMicros: 250_000, payments }
+    const grouped = withFields(line, { ...used, ...more })
     const document = lineDocument(grouped)
     expect(document).toMatchObject({
       usagev: 100,
@@ -169,12 +170,12 @@ describe('a line document', () => {
   })
 
   it('contains a price for every tariff category, and sums the additive ones', () => {
-    const other = { category: 'wholesale', rateKey: 'W1', tariff: line.tariff }
+    const other = { category: 'wholesale', rateKey: 'W1', tariff: line.pricing.tariff }
     const others = [
       { ...other, isAdded: true },
       { ...other, rateKey: 'W2', isAdded: false },
     ]
-    const { rates } = lineDocument({ ...line, charged: 3_069_134, others })
+    const { rates } = lineDocument(withFields(line, { charged: 3_069_134, others }))
     expect(rates).toMatchObject([
       { tariff_category: 'retail', key: 'DATA_10', add_to_retail: true },
       { tariff_category: 'wholesale', key: 'W1', add_to_retail: true },
@@ -187,7 +188,7 @@ describe('a line document', () => {
     const vat = { key: 'DEFAULT_VAT', description: 'VAT', type: 'vat', rate: '0.17' }
     const taxes = [{ ...vat, isEmbedded: false }]
     const rounding = { mode: 'up', decimals: 0 } as const
-    const document = lineDocument({ ...line, charged: 1_500_000, taxes, rounding })
+    const document = lineDocument(withFields(line, { charged: 1_500_000, taxes, rounding }))
     expect(document).toMatchObject({
       aprice: 1.7094017094,
       aprice_micros: 1_500_000,
@@ -200,7 +201,7 @@ describe('a line document', () => {
   it('in fractions of units contains base units', () => {
     const payments = [paid({ amount: 50, counter: 'group/G/0/N', left: 25, total: 75 })]
     const fields = pricingFields(
-      { ...line, used: 250, includedUnits: 50, chargedUnits: 200, payments },
+      withFields(line, { used: 250, includedUnits: 50, chargedUnits: 200, payments }),
       2,
     )
     expect(fields).toMatchObject({

@@ -60,7 +60,9 @@ describe('a session that starts without services', () => {
       'Granted-Service-Unit': { 'CC-Total-Octets': 100 },
     })
     expect(gateway.send('T')['Result-Code']).toBe(2001)
-    expect(gateway.scene.lines).toMatchObject([{ ratingGroup: 10, used: 0, charged: 0 }])
+    expect(gateway.scene.lines).toMatchObject([
+      { ratingGroup: 10, counts: { used: 0, charged: 0 } },
+    ])
     expect(gateway.scene.bucket('MONEY')).toMatchObject({ free: 50, reserved: 0 })
   })
 
@@ -118,10 +120,15 @@ describe('services of one rating group', () => {
     ])
     gateway.ask('T', [service(1, used({ 'CC-Total-Octets': 10 }))])
     const closed = gateway.scene.lines.filter(
-      ({ state, used: units }) => state === 'closed' && units > 0,
+      ({ state, counts: { used: units } }) => state === 'closed' && units > 0,
     )
     expect(
-      closed.map((line) => [line.ratingGroup, line.serviceIdentifier, line.used, line.charged]),
+      closed.map((line) => [
+        line.ratingGroup,
+        line.serviceIdentifier,
+        line.counts.used,
+        line.counts.charged,
+      ]),
     ).toEqual([
       [10, '1', 10, 2],
       [10, '2', 30, 6],
@@ -145,7 +152,7 @@ describe('services of one rating group', () => {
       service(1, used({ 'CC-Total-Octets': 60 })),
     ])
     expect(report).toHaveLength(1)
-    expect(gateway.scene.lines.map(({ used: units }) => units)).toEqual([160, 0])
+    expect(gateway.scene.lines.map(({ counts: { used: units } }) => units)).toEqual([160, 0])
   })
 
   it('may have their own rates', () => {
@@ -164,7 +171,9 @@ describe('services of one rating group', () => {
     const units = { 'CC-Total-Octets': 10 }
     gateway.ask('I', [service(1, asked(units)), service(2, asked(units))])
     gateway.ask('T', [service(1, used(units)), service(2, used(units))])
-    expect(scene.lines.map(({ rateKey, charged }) => [rateKey, charged])).toEqual([
+    expect(
+      scene.lines.map(({ pricing: { rateKey }, counts: { charged } }) => [rateKey, charged]),
+    ).toEqual([
       ['VIDEO', 5],
       ['WEB', 1],
     ])
@@ -211,7 +220,10 @@ describe('time and octets together', () => {
     const [timed] = gateway.ask('U', [used({ 'CC-Time': 60 }, group)])
     expect(timed['Result-Code']).toBe(2001)
     gateway.ask('T', [used({ 'CC-Time': 5, 'CC-Total-Octets': 20 }, group)])
-    expect(gateway.scene.lines.at(-1)).toMatchObject({ usaget: 'data', used: 30, charged: 6 })
+    expect(gateway.scene.lines.at(-1)).toMatchObject({
+      usaget: 'data',
+      counts: { used: 30, charged: 6 },
+    })
     expect(gateway.scene.bucket('MONEY')).toMatchObject({ free: 994, reserved: 0 })
   })
 
@@ -221,7 +233,7 @@ describe('time and octets together', () => {
     expect(first['Granted-Service-Unit']).toEqual(both)
     expect(gateway.scene.bucket('MONEY').reserved).toBe(26)
     gateway.ask('T', [used({ 'CC-Time': 30, 'CC-Total-Octets': 50 }, group)])
-    const lines = gateway.scene.lines.map(({ usaget, used: units, charged }) => [
+    const lines = gateway.scene.lines.map(({ usaget, counts: { used: units, charged } }) => [
       usaget,
       units,
       charged,
@@ -252,7 +264,9 @@ describe('time and octets together', () => {
     expect(first['Granted-Service-Unit']).toEqual(both)
     expect(scene.bucket('MONEY').reserved).toBe(6)
     gateway.ask('T', [used({ 'CC-Time': 30, 'CC-Total-Octets': 50 }, group)])
-    expect(scene.lines.map(({ usaget, charged }) => [usaget, charged])).toEqual([['data_time', 3]])
+    expect(scene.lines.map(({ usaget, counts: { charged } }) => [usaget, charged])).toEqual([
+      ['data_time', 3],
+    ])
   })
 
   it('of a call are granted both', () => {
@@ -299,7 +313,9 @@ describe('octets by direction', () => {
     ])
     gateway.ask('T', [used(report, group)])
     const closed = gateway.scene.lines.filter(({ state }) => state === 'closed')
-    expect(closed.map(({ usaget, used: units, charged }) => [usaget, units, charged])).toEqual([
+    expect(
+      closed.map(({ usaget, counts: { used: units, charged } }) => [usaget, units, charged]),
+    ).toEqual([
       ['data_input', 40, 4],
       ['data_output', 100, 30],
     ])
@@ -310,7 +326,7 @@ describe('octets by direction', () => {
     const [first] = gateway.ask('I', [asked(each, group)])
     expect(first['Granted-Service-Unit']).toEqual({ 'CC-Total-Octets': 300 })
     gateway.ask('T', [used({ 'CC-Input-Octets': 20, 'CC-Output-Octets': 50 }, group)])
-    expect(gateway.scene.lines).toMatchObject([{ usaget: 'data', used: 70 }])
+    expect(gateway.scene.lines).toMatchObject([{ usaget: 'data', counts: { used: 70 } }])
   })
 
   it('that are reported in one sum are charged', () => {
@@ -318,8 +334,8 @@ describe('octets by direction', () => {
     gateway.ask('I', [asked(each, group)])
     const [report] = gateway.ask('T', [used({ 'CC-Total-Octets': 70 }, group)])
     expect(report['Result-Code']).toBe(2001)
-    const paid = gateway.scene.lines.filter(({ used: units }) => units > 0)
-    expect(paid).toMatchObject([{ usaget: 'data', used: 70, charged: 14 }])
+    const paid = gateway.scene.lines.filter(({ counts: { used: units } }) => units > 0)
+    expect(paid).toMatchObject([{ usaget: 'data', counts: { used: 70, charged: 14 } }])
   })
 })
 
@@ -355,7 +371,7 @@ describe('a request for 0 octets', () => {
     expect(gateway.ask('U', [{ ...used({ 'CC-Total-Octets': 100 }), ...none }])).toMatchObject([
       { 'Result-Code': 4012 },
     ])
-    expect(gateway.scene.lines.at(-1)).toMatchObject({ used: 100, charged: 20 })
+    expect(gateway.scene.lines.at(-1)).toMatchObject({ counts: { used: 100, charged: 20 } })
   })
 
   it('is granted no other unit with them', () => {
