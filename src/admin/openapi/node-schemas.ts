@@ -42,8 +42,6 @@ const OPTIONAL = ['must_change_password', 'must_enrol_totp'] as const
 
 /** OpenAPI components. */
 export const NODE_SCHEMAS: Readonly<Record<string, Schema>> = {
-  documentsById: mapOf(mapOf(anyValue('A field.'), 'A document.'), 'Documents by their ids.'),
-  valuesByField: mapOf(listOf(anyValue('A value.'), 'Values.'), 'Values by field.'),
   heartbeat: closed('Whether the stores answer.', {
     status: { type: 'integer', enum: [0, 1], description: '1: both stores answer.' },
     message: text('The result, or the store that is unavailable.'),

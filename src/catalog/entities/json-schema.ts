@@ -1,80 +1,99 @@
 /** Building blocks of schemas; each has a description. */
+import type { TUnsafe } from '@sinclair/typebox'
 
 export type Schema = { readonly [keyword: string]: unknown }
+export type Members = Readonly<Record<string, Schema>>
 
-export const text = (description: string, more: Schema = {}): Schema => ({
-  type: 'string',
-  description,
-  ...more,
-})
+/** The type of the values; unknown for a schema without one. */
+export type ValueOf<S> = S extends { readonly static: infer T } ? T : unknown
 
-export const integer = (description: string, more: Schema = {}): Schema => ({
-  type: 'integer',
-  description,
-  ...more,
-})
+/** All members are required but `O`. */
+export type ValuesOf<P extends Members, O extends keyof P> = {
+  readonly [K in Exclude<keyof P, O>]: ValueOf<P[K]>
+} & { readonly [K in O]?: ValueOf<P[K]> }
 
-export const number = (description: string): Schema => ({ type: 'number', description })
+export type Writable<T> = { -readonly [K in keyof T]: T[K] }
 
-export const flag = (description: string): Schema => ({ type: 'boolean', description })
+/** With the type of its values, which exists for the compiler only, as `Static` of TypeBox. */
+const typed = <T>(schema: Schema) => schema as unknown as TUnsafe<T>
+
+export const text = (description: string, more: Schema = {}) =>
+  typed<string>({ type: 'string', description, ...more })
+
+export const integer = (description: string, more: Schema = {}) =>
+  typed<number>({ type: 'integer', description, ...more })
+
+export const number = (description: string) => typed<number>({ type: 'number', description })
+
+export const flag = (description: string) => typed<boolean>({ type: 'boolean', description })
+
+export const nothing = (description: string) => typed<null>({ type: 'null', description })
+
+export const constant = <const T extends number | string | boolean>(
+  value: T,
+  description: string,
+) => typed<T>({ const: value, description })
 
 /** One of these values. */
-export const choice = (values: readonly string[], description: string): Schema => ({
-  type: 'string',
-  enum: values,
-  description,
-})
+export const choice = <const T extends string>(values: readonly T[], description: string) =>
+  typed<T>({ type: 'string', enum: values, description })
 
-export const listOf = (items: Schema, description: string): Schema => ({
-  type: 'array',
-  items,
-  description,
-})
+export const listOf = <S extends Schema>(items: S, description: string) =>
+  typed<readonly ValueOf<S>[]>({ type: 'array', items, description })
 
 /** An object with arbitrary keys. */
-export const mapOf = (values: Schema, description: string): Schema => ({
-  type: 'object',
-  additionalProperties: values,
-  description,
-})
+export const mapOf = <S extends Schema>(values: S, description: string) =>
+  typed<Readonly<Record<string, ValueOf<S>>>>({
+    type: 'object',
+    additionalProperties: values,
+    description,
+  })
 
-export const object = (
+export const object = <P extends Members, const R extends string = never>(
   description: string,
-  properties: Readonly<Record<string, Schema>>,
-  required: readonly string[] = [],
-): Schema => ({
-  type: 'object',
-  description,
-  properties,
-  ...(required.length > 0 && { required }),
-})
-
-/** An object with these members only; all but `optional` are required. */
-export const closed = (
-  description: string,
-  properties: Readonly<Record<string, Schema>>,
-  optional: readonly string[] = [],
-): Schema => ({
-  ...object(
+  properties: P,
+  required: readonly R[] = [],
+) =>
+  typed<ValuesOf<P, Exclude<keyof P, R>>>({
+    type: 'object',
     description,
     properties,
-    Object.keys(properties).filter((name) => !optional.includes(name)),
-  ),
-  additionalProperties: false,
-})
+    ...(required.length > 0 && { required }),
+  })
 
-export const either = (description: string, ...anyOf: readonly Schema[]): Schema => ({
-  description,
-  anyOf,
-})
+/** An object with these members only; all but `optional` are required. */
+export const closed = <P extends Members, const O extends string = never>(
+  description: string,
+  properties: P,
+  optional: readonly O[] = [],
+) => {
+  const others: readonly string[] = optional
+  const required = Object.keys(properties).filter((name) => !others.includes(name))
+  return typed<ValuesOf<P, keyof P & O>>({
+    ...object(description, properties, required),
+    additionalProperties: false,
+  })
+}
+
+/** An object that may also have members which are stored as they are sent. */
+export const open = <T extends object>(schema: TUnsafe<T>) =>
+  typed<T & Readonly<Record<string, unknown>>>({
+    ...schema,
+    additionalProperties: anyValue('Any other field; stored unchanged.'),
+  })
+
+/** The schema, or null. */
+export const orNull = <S extends Schema>(schema: S, description: string) =>
+  typed<ValueOf<S> | null>({ description, anyOf: [schema, nothing('None.')] })
+
+export const either = <const S extends readonly Schema[]>(description: string, ...anyOf: S) =>
+  typed<ValueOf<S[number]>>({ description, anyOf })
 
 const SCHEMAS = '#/components/schemas/'
 
 /** Reference to a component, with a description of its use. */
-export const ref = (name: string, description?: string): Schema => ({
-  $ref: `${SCHEMAS}${name}`,
-  ...(description !== undefined && { description }),
-})
+export const ref = <T = unknown>(name: string, description?: string) =>
+  typed<T>({ $ref: `${SCHEMAS}${name}`, ...(description !== undefined && { description }) })
 
 /** Name of the referenced component; null if the schema is not a reference. */
 export function refName({ $ref: pointer }: Schema): string | null {
@@ -82,6 +101,13 @@ export function refName({ $ref: pointer }: Schema): string | null {
   return isRef ? pointer.slice(SCHEMAS.length) : null
 }
 
-export const date = (description: string): Schema => ref('dateGiven', description)
-export const amount = (description: string): Schema => ref('amount', description)
-export const anyValue = (description: string): Schema => ref('jsonValue', description)
+export const date = (description: string) => ref<Date>('dateGiven', description)
+export const amount = (description: string) => ref<number | string>('amount', description)
+export const anyValue = (description: string) => ref('jsonValue', description)
+
+/** Fields that the operator, the caller or a customer system names. */
+export const customFields = (description: string) =>
+  ref<Readonly<Record<string, unknown>>>('customFields', description)
+
+/** Existing clients know an empty object as an empty list. */
+export const emptyList = (description?: string) => ref<readonly never[]>('emptyObject', description)
