@@ -12,7 +12,7 @@ export interface FileTypeSample {
 /** The result of a check, without values that depend on the time or the release. */
 export interface CheckExpectation {
   /** The charge request; absent if the message is wrong. */
-  readonly request?: unknown
+  readonly request?: Fields
   readonly error?: { readonly field: string; readonly why: string }
   /** Texts by kind: `answer if granted`, `answer if denied`; `answer` to a wrong message. */
   readonly answers: Readonly<Record<string, string>>
@@ -110,8 +110,8 @@ function expectationIn(steps: CheckReport['steps']): CheckExpectation {
   }
 }
 
-function stable(request: unknown): unknown {
-  if (!isObject(request)) return request
+function stable(request: unknown): Fields {
+  if (!isObject(request)) return {}
   return Object.fromEntries(Object.entries(request).filter(([name]) => !UNSTABLE.includes(name)))
 }
 

@@ -1,10 +1,10 @@
 /** The entities that reports may show, their fields and joins. */
 import { refName, type Schema } from '../catalog/entities/json-schema.ts'
+import { RECORD_FIELDS } from '../catalog/records/record-schemas.ts'
 import type { Fields } from '../domain/fields.ts'
 import { DEFINITIONS } from '../entities/definitions/collections.ts'
 import { type CollectionDefinition, isRecord } from '../entities/definitions/definition.ts'
 import type { FieldDefinition } from '../entities/fields/field-definition.ts'
-import { RECORD_FIELDS } from '../entities/records/record-schemas.ts'
 import { EntityRuleError } from '../requests/errors.ts'
 
 /** `any`: a part of a compound field, or a field without a declared type. */

@@ -6,17 +6,17 @@ import { DOCUMENT_FORMATS, type DocumentFormat } from '../../billing/documents/d
 import { BillingError } from '../../billing/errors.ts'
 import { integerFrom, isNothing, textOf } from '../../billing/payments/payment-order.ts'
 import { type FoundInvoices, findInvoices } from '../../billing/statements/find-invoices.ts'
-import * as schema from '../../catalog/entities/json-schema.ts'
+import { customFields, either, flag, mapOf, ref } from '../../catalog/entities/json-schema.ts'
 import type { BillrunDocument } from '../../catalog/records/money/bill.ts'
 import { isObject } from '../../domain/fields.ts'
 import { dates, integer, integers, texts } from '../../entities/definitions/params.ts'
 import { castQuery, type Filter } from '../../entities/requests/query-language.ts'
 import { readView } from '../../entities/views.ts'
-import { type ActionAnswer, type ActionCall, action, FILE } from './action.ts'
+import { type ActionCall, type AnswerOf, action, FILE } from './action.ts'
 import { accountsFrom, keysFrom, PAID, paidStatesOf } from './bill-filters.ts'
 import { cycleOf } from './billrun/cycle-of.ts'
-import { expectedAnswer } from './generate-expected.ts'
-import { param } from './parameters.ts'
+import { EXPECTED_INVOICE, expectedAnswer } from './generate-expected.ts'
+import { JSON_TEXT, ONE_OR_SEVERAL, param, WHOLE_NUMBER, WHOLE_NUMBERS } from './parameters.ts'
 
 const PAGE_SIZE_MAX = 1_000
 const PAGE_MAX = 1_000_000
@@ -30,8 +30,8 @@ const PARAMETERS = Type.Object({
         'with `format` as a file.',
     ),
   ),
-  aid: param.optional(param.json('Accounts: a number, a list, or numbers with commas.')),
-  billrun_key: param.optional(param.json('Only these billing cycles: one or a list.')),
+  aid: param.optional(param.json('Accounts.', ...WHOLE_NUMBERS)),
+  billrun_key: param.optional(param.json('Only these billing cycles.', ...ONE_OR_SEVERAL)),
   months_back: param.optional(
     param.integer('Only the current cycle and so many before it.', {
       minimum: 0,
@@ -39,7 +39,9 @@ const PARAMETERS = Type.Object({
     }),
   ),
   paid: param.optional(param.choice(PAID, 'State of the bill; `unpaid` is `0` or `2`.')),
-  query: param.optional(param.json('`query`: a filter, as for `/billapi`.')),
+  query: param.optional(
+    param.json('`query`: a filter, as for `/billapi`.', customFields('It.'), JSON_TEXT),
+  ),
   page: param.optional(param.integer('Page, from 0.', { minimum: 0, maximum: PAGE_MAX })),
   size: param.optional(
     param.integer(`Invoices per page; ${PAGE_SIZE_MAX} by default.`, {
@@ -48,7 +50,7 @@ const PARAMETERS = Type.Object({
     }),
   ),
   iid: param.optional(
-    param.json('Number of the invoice to download; without it that of the cycle.'),
+    param.json('Number of the invoice to download; without it that of the cycle.', ...WHOLE_NUMBER),
   ),
   format: param.optional(
     param.text('Of the downloaded document: `pdf` (default), `html`, `json` or `ubl`.'),
@@ -61,6 +63,23 @@ const PARAMETERS = Type.Object({
 
 type InvoiceParameters = Static<typeof PARAMETERS>
 
+const INVOICE = ref<object>('invoices.shown')
+
+const ANSWER = {
+  details: either(
+    'By `action`.',
+    mapOf(INVOICE, '`search`: invoices by id, newest cycle first.'),
+    ref<readonly object[]>(
+      'invoices.list',
+      '`query`: invoices; `search` and `expected_invoice`: none.',
+    ),
+    EXPECTED_INVOICE,
+  ),
+  next_page: param.optional(flag('Whether there are further invoices.')),
+} as const
+
+type InvoicesAnswer = AnswerOf<typeof ANSWER>
+
 export const accountinvoices = action({
   name: 'accountinvoices',
   level: 'read',
@@ -68,10 +87,7 @@ export const accountinvoices = action({
   isReadByGet: true,
   parameters: PARAMETERS,
   files: ['application/pdf', 'text/html', 'application/xml'],
-  answer: {
-    details: schema.anyValue('`search`: invoices by id, newest cycle first; `query`: a list.'),
-    next_page: schema.flag('Whether there are further invoices.'),
-  },
+  answer: ANSWER,
   example: {
     parameters: { aid: 1, months_back: 3 },
     answer: {
@@ -94,7 +110,7 @@ export const accountinvoices = action({
   },
 })
 
-type Operation = (parameters: InvoiceParameters, call: ActionCall) => Promise<ActionAnswer>
+type Operation = (parameters: InvoiceParameters, call: ActionCall) => Promise<InvoicesAnswer>
 
 const OPERATIONS: Readonly<Record<string, Operation>> = {
   '': search,
@@ -110,7 +126,7 @@ function expected({ aid, billrun_key: key, format }: InvoiceParameters, call: Ac
   return expectedAnswer({ aid, ...(isGiven && { billrun_key: String(key) }), ...file }, call)
 }
 
-async function search(parameters: InvoiceParameters, call: ActionCall): Promise<ActionAnswer> {
+async function search(parameters: InvoiceParameters, call: ActionCall): Promise<InvoicesAnswer> {
   const { invoices, nextPage } = await find(parameters, call, accountsFrom(parameters.aid), {})
   const entries = invoices.map((each) => [String(each._id), view(each, call)])
   // Clients know an empty object as an empty list.
@@ -118,7 +134,7 @@ async function search(parameters: InvoiceParameters, call: ActionCall): Promise<
   return { details, next_page: nextPage }
 }
 
-async function query(parameters: InvoiceParameters, call: ActionCall): Promise<ActionAnswer> {
+async function query(parameters: InvoiceParameters, call: ActionCall): Promise<InvoicesAnswer> {
   const conditions = parameters.query ?? {}
   if (!isObject(conditions)) throw new BillingError('query must be an object')
   const { config, nowMs } = call
@@ -133,7 +149,7 @@ async function query(parameters: InvoiceParameters, call: ActionCall): Promise<A
   return { details: invoices.map((each) => view(each, call)), next_page: nextPage }
 }
 
-async function download(parameters: InvoiceParameters, call: ActionCall): Promise<ActionAnswer> {
+async function download(parameters: InvoiceParameters, call: ActionCall): Promise<InvoicesAnswer> {
   const { iid: idValue, confirmed_only: isConfirmed } = parameters
   const format = formatIn(parameters.format ?? 'pdf')
   const isInline = parameters.inline === true

@@ -1,6 +1,6 @@
 /** The declaration of an action of `/api`: one file per action, one row in table.ts. */
 import type { Readable } from 'node:stream'
-import { type Static, type TObject, Type } from '@sinclair/typebox'
+import { type Static, type TObject, type TOptional, type TSchema, Type } from '@sinclair/typebox'
 import type { CustomerLookup } from '../../billing/customer-lookup.ts'
 import type { LiveCatalogue } from '../../billing/quote/live-catalogue.ts'
 import type { Actor } from '../../catalog/actor.ts'
@@ -8,7 +8,7 @@ import type { Audit } from '../../catalog/audit/audit.ts'
 import type { ClientSession } from '../../catalog/collections.ts'
 import type { Catalog } from '../../catalog/connection.ts'
 import type { Role } from '../../catalog/entities/api.ts'
-import type { Schema } from '../../catalog/entities/json-schema.ts'
+import { integer, type Members, type ValuesOf } from '../../catalog/entities/json-schema.ts'
 import type { Config } from '../../config/schema.ts'
 import type { EntityApi } from '../../entities/api.ts'
 import type { ActionName } from '../../entities/definitions/definition.ts'
@@ -82,6 +82,18 @@ export type Permits = (action: {
  */
 export type ActionAnswer = Readonly<Record<string, unknown>> & { readonly [FILE]?: AnswerFile }
 
+type OptionalIn<A extends Members> = {
+  [K in keyof A]: A[K] extends TOptional<TSchema> ? K : never
+}[keyof A]
+
+/** An answer with the declared members. */
+export type AnswerOf<A extends Members> =
+  | (ValuesOf<A, OptionalIn<A>> & Omit<Envelope, keyof A>)
+  | FileAnswer
+
+type Envelope = { readonly status?: 1; readonly desc?: string }
+type FileAnswer = { readonly [FILE]: AnswerFile }
+
 /** Member of an answer that is a file instead of JSON; not for actions that move money. */
 export const FILE = Symbol('file')
 
@@ -115,11 +127,11 @@ export interface MoneyCall extends ActionCall {
    * result must be the result of the action. With `aids`, the accounts whose books it needs, the
    * transaction is shared with other calls (billing/money-group.ts).
    */
-  commit(
+  commit<T extends ActionAnswer>(
     what: string,
-    write: (session: ClientSession) => Promise<ActionAnswer>,
+    write: (session: ClientSession) => Promise<T>,
     aids?: readonly number[],
-  ): Promise<ActionAnswer>
+  ): Promise<T>
   /**
    * Like `commit`, for a part of the call; a repetition of an interrupted call gets the stored
    * results of its finished parts, for which `run` is not called. `run` calls `commit` once.
@@ -128,11 +140,9 @@ export interface MoneyCall extends ActionCall {
 }
 
 /** `status` of an action that may refuse in a form of its own. */
-export const DONE_OR_FAILED: Schema = {
-  type: 'integer',
-  enum: [0, 1],
-  description: '1: success; 0: nothing was done.',
-}
+export const DONE_OR_FAILED = param.optional(
+  integer('1: success; 0: nothing was done.', { enum: [0, 1] }),
+)
 
 export type ActionFamily = 'api' | 'billrun' | 'admin'
 
@@ -151,7 +161,7 @@ export interface ActionExample {
   readonly answer: ActionAnswer
 }
 
-interface Declaration<P extends TObject> {
+interface Declaration<P extends TObject, A extends Members> {
   /** Name in the path, in lower case. */
   readonly name: string
   /** Further paths at which it is served. */
@@ -172,7 +182,7 @@ interface Declaration<P extends TObject> {
   readonly writesByGet?: true
   readonly parameters: P
   /** Further members of the answer by name; `status`, `desc` and `input` are added. */
-  readonly answer: Readonly<Record<string, Schema>>
+  readonly answer: A
   readonly example: ActionExample
   /** Media types of files that it may answer instead of JSON. */
   readonly files?: readonly string[]
@@ -182,28 +192,28 @@ interface Declaration<P extends TObject> {
   readonly notEchoed?: readonly string[] | ((raw: RawParameters) => readonly string[])
 }
 
-export interface ReadDeclaration<P extends TObject> extends Declaration<P> {
-  run(parameters: Static<P>, call: ActionCall): Promise<ActionAnswer>
+export interface ReadDeclaration<P extends TObject, A extends Members> extends Declaration<P, A> {
+  run(parameters: Static<P>, call: ActionCall): Promise<AnswerOf<A>>
 }
 
-export interface MoneyDeclaration<P extends TObject> extends Declaration<P> {
+export interface MoneyDeclaration<P extends TObject, A extends Members> extends Declaration<P, A> {
   /** Whether a call is kept as with a key even if it has none, so that its progress can be read. */
   isTracked?(raw: RawParameters): boolean
   /**
    * Another operation of the action, with its own parameters; null for the usual one. May refuse
    * the parameters.
    */
-  variant?(raw: RawParameters, call: MoneyCall): Promise<ActionAnswer> | null
+  variant?(raw: RawParameters, call: MoneyCall): Promise<AnswerOf<A>> | null
   /**
    * A file to be sent in place of the answer, which a repetition of the call gets too; null for the
    * answer itself. Must not reject: the money has moved.
    */
   fileOf?(raw: RawParameters, answer: ActionAnswer, call: ActionCall): Promise<AnswerFile | null>
-  run(parameters: Static<P> & { readonly reason?: string }, call: MoneyCall): Promise<ActionAnswer>
+  run(parameters: Static<P> & { readonly reason?: string }, call: MoneyCall): Promise<AnswerOf<A>>
 }
 
 /** An action of any parameters, as the routes and the documentation use it. */
-export interface Action extends Omit<Declaration<TObject>, 'level' | 'roles'> {
+export interface Action extends Omit<Declaration<TObject, Members>, 'level' | 'roles'> {
   readonly access: RouteAccess & readonly string[]
   /** Whether it moves money: it takes `Idempotency-Key` and `reason`. */
   readonly isMoney: boolean
@@ -227,7 +237,9 @@ function rolesOf(level: Level | readonly Role[]): readonly Role[] {
 }
 
 /** An action that moves no money. */
-export function action<P extends TObject>(declaration: ReadDeclaration<P>): Action {
+export function action<P extends TObject, const A extends Members>(
+  declaration: ReadDeclaration<P, A>,
+): Action {
   const { level, run, ...rest } = declaration
   return {
     ...rest,
@@ -245,7 +257,9 @@ export const REASON = {
 }
 
 /** An action that moves money. */
-export function moneyAction<P extends TObject>(declaration: MoneyDeclaration<P>): Action {
+export function moneyAction<P extends TObject, const A extends Members>(
+  declaration: MoneyDeclaration<P, A>,
+): Action {
   const { level, run, variant, ...rest } = declaration
   const parameters = Type.Object({ ...rest.parameters.properties, ...REASON })
   return {
@@ -264,7 +278,7 @@ export function moneyAction<P extends TObject>(declaration: MoneyDeclaration<P>)
 
 /** Context of casts of a call. */
 export function castOptions(
-  { body }: Pick<Declaration<TObject>, 'body'>,
+  { body }: Pick<Action, 'body'>,
   { config, nowMs }: ActionCall,
 ): CastOptions {
   const time = { timeZone: config.rating.timeZone, nowMs }

@@ -20,8 +20,14 @@ export const adjustpayments = moneyAction({
     ),
   }),
   answer: {
-    details: schema.object('What was not changed.', {
-      errors: schema.anyValue('`unsaved_adjustments`: ids of payments that are as requested.'),
+    details: schema.closed('What was not changed.', {
+      errors: schema.either(
+        'Payments that are as requested.',
+        schema.closed('Some.', {
+          unsaved_adjustments: schema.listOf(schema.text('Its id.'), 'Their ids.'),
+        }),
+        schema.emptyList(),
+      ),
     }),
   },
   example: {
@@ -49,7 +55,7 @@ export const reject = moneyAction({
     ),
   }),
   answer: {
-    details: schema.object('Counts.', {
+    details: schema.closed('Counts.', {
       rejections_received: schema.integer('Number of rejections in the request.'),
       rejections_saved: schema.integer('Number of rejected payments.'),
     }),

@@ -2,7 +2,11 @@
 import { type Static, Type } from '@sinclair/typebox'
 import { BillingError } from '../../billing/errors.ts'
 import { integerFrom, isNothing, isTrue } from '../../billing/payments/payment-order.ts'
-import { accountBalance, overdueDebts } from '../../billing/statements/balances.ts'
+import {
+  type AccountBalance,
+  accountBalance,
+  overdueDebts,
+} from '../../billing/statements/balances.ts'
 import {
   type BillQuery,
   findBills,
@@ -10,7 +14,18 @@ import {
   queryInvoices,
   unpaidInvoices,
 } from '../../billing/statements/find-bills.ts'
-import * as schema from '../../catalog/entities/json-schema.ts'
+import {
+  closed,
+  customFields,
+  either,
+  emptyList,
+  flag,
+  integer,
+  mapOf,
+  number,
+  ref,
+  text,
+} from '../../catalog/entities/json-schema.ts'
 import type { BillDocument } from '../../catalog/records/money/bill.ts'
 import { filterOf, PAYMENTS } from '../../catalog/settings/money/payment-settings.ts'
 import { readCategory } from '../../catalog/settings/stored-config.ts'
@@ -18,10 +33,10 @@ import { isObject } from '../../domain/fields.ts'
 import { bills as definition } from '../../entities/definitions/bills.ts'
 import { castQuery } from '../../entities/requests/query-language.ts'
 import { readView } from '../../entities/views.ts'
-import { type ActionAnswer, type ActionCall, action } from './action.ts'
+import { type ActionCall, type AnswerOf, action } from './action.ts'
 import { accountFrom, accountsFrom, keysFrom, PAID, paidStatesOf } from './bill-filters.ts'
 import { digitsOf } from './books.ts'
-import { param } from './parameters.ts'
+import { JSON_TEXT, ONE_OR_SEVERAL, param, WHOLE_NUMBER, WHOLE_NUMBERS } from './parameters.ts'
 
 const PARAMETERS = Type.Object({
   action: param.optional(
@@ -31,21 +46,23 @@ const PARAMETERS = Type.Object({
         '`all_collection_debts`; `get_over_due`.',
     ),
   ),
-  aid: param.optional(param.json('An account; for `search` also a list.')),
-  aids: param.optional(param.json('Accounts: a list, as JSON or with commas.')),
-  id: param.optional(param.json('Number of an invoice.')),
+  aid: param.optional(param.json('An account; for `search` also several.', ...WHOLE_NUMBERS)),
+  aids: param.optional(param.json('Accounts.', ...WHOLE_NUMBERS)),
+  id: param.optional(param.json('Number of an invoice.', ...WHOLE_NUMBER)),
   date: param.optional(param.date('Only bills that may be collected by this time.')),
   include_future_chargeable: param.optional(
     param.flag('With `date`: also bills that came by then and may be collected later.'),
   ),
   unpaid_invoices: param.optional(param.flag('Lists the unpaid invoices of the account.')),
   past_only: param.optional(param.flag('As `date` with the present time.')),
-  query: param.optional(param.json('Filter of invoices, as for `/billapi/bills/get`.')),
+  query: param.optional(
+    param.json('Filter of invoices, as for `/billapi/bills/get`.', customFields('It.'), JSON_TEXT),
+  ),
   threshold: param.optional(param.amount('Smaller debts are left out.')),
   type: param.optional(
     param.choice(['inv', 'rec', 'ref'], '`search`: invoices, payments or payments to customers.'),
   ),
-  billrun_key: param.optional(param.json('`search`: billing cycles: one or a list.')),
+  billrun_key: param.optional(param.json('`search`: billing cycles.', ...ONE_OR_SEVERAL)),
   due_date_from: param.optional(param.date('`search`: due at this time or later.')),
   due_date_to: param.optional(param.date('`search`: due at this time or before.')),
   paid: param.optional(param.choice(PAID, '`search`: state; `unpaid` is `0` or `2`.')),
@@ -62,19 +79,48 @@ type BillParameters = Static<typeof PARAMETERS>
 const INVOICES_MAX = 10_000
 const PAGE_SIZE = 100
 
+const BALANCE = closed('The balance of an account; positive: the customer owes it.', {
+  total: text('All bills, with the decimals of the currency.'),
+  without_waiting: text('Without unconfirmed payments.'),
+  total_pending_amount: number('Sum of the unconfirmed payments.'),
+})
+const BILLS = ref<readonly object[]>('bills.list', 'Bills.')
+
+const ANSWER = {
+  details: either(
+    'By `action`.',
+    closed(
+      '`search_invoice`.',
+      {
+        balance: BALANCE,
+        bill: either(
+          'The bill with the `id`, if there is one.',
+          ref<object>('bills.shown'),
+          emptyList(),
+        ),
+        unpaid_invoices: BILLS,
+      },
+      ['unpaid_invoices'],
+    ),
+    BILLS,
+    mapOf(BALANCE, '`get_balances`: by account.'),
+    mapOf(
+      closed('A debt.', { aid: integer('The account.'), total: number('Money.') }),
+      'Debts by account.',
+    ),
+  ),
+  next_page: param.optional(flag('`search`: whether there are further bills.')),
+} as const
+
+type BillAnswer = AnswerOf<typeof ANSWER>
+
 export const bill = action({
   name: 'bill',
   level: 'read',
   about: 'Balances, debts and bills of accounts',
   isReadByGet: true,
   parameters: PARAMETERS,
-  answer: {
-    details: schema.anyValue(
-      'Balance (`total`, `without_waiting`, `total_pending_amount`) and `bill`; bills; or ' +
-        'balances or debts by account.',
-    ),
-    next_page: schema.flag('`search`: whether there are further bills.'),
-  },
+  answer: ANSWER,
   example: {
     parameters: { aid: 1 },
     answer: {
@@ -92,7 +138,7 @@ export const bill = action({
   },
 })
 
-type Operation = (parameters: BillParameters, call: ActionCall) => Promise<ActionAnswer>
+type Operation = (parameters: BillParameters, call: ActionCall) => Promise<BillAnswer>
 
 const OPERATIONS: Readonly<Record<string, Operation>> = {
   '': searchInvoice,
@@ -109,7 +155,7 @@ const OPERATIONS: Readonly<Record<string, Operation>> = {
   },
 }
 
-async function searchInvoice(parameters: BillParameters, call: ActionCall): Promise<ActionAnswer> {
+async function searchInvoice(parameters: BillParameters, call: ActionCall): Promise<BillAnswer> {
   const { catalog, nowMs } = call
   const aidValue = isNothing(parameters.aid) ? null : accountFrom(parameters.aid)
   const found = isNothing(parameters.id) ? null : await invoiceOf(parameters.id, aidValue, call)
@@ -136,7 +182,7 @@ async function invoiceOf(
   return found
 }
 
-async function search(parameters: BillParameters, call: ActionCall): Promise<ActionAnswer> {
+async function search(parameters: BillParameters, call: ActionCall): Promise<BillAnswer> {
   const { type, billrun_key: keys, due_date_from: from, due_date_to: to, paid } = parameters
   const billQuery: BillQuery = {
     aids: accountsFrom(isNothing(parameters.aids) ? parameters.aid : parameters.aids),
@@ -152,7 +198,7 @@ async function search(parameters: BillParameters, call: ActionCall): Promise<Act
   return { details: bills.map((each) => view(each, call)), next_page: nextPage }
 }
 
-async function query(parameters: BillParameters, call: ActionCall): Promise<ActionAnswer> {
+async function query(parameters: BillParameters, call: ActionCall): Promise<BillAnswer> {
   const raw = parameters.query ?? {}
   if (!isObject(raw)) throw new BillingError('query must be an object')
   const { config, nowMs, catalog } = call
@@ -165,13 +211,13 @@ async function query(parameters: BillParameters, call: ActionCall): Promise<Acti
 async function balances(
   parameters: BillParameters,
   { catalog, config }: ActionCall,
-): Promise<ActionAnswer> {
+): Promise<BillAnswer> {
   const options = {
     date: parameters.date ?? null,
     withFuture: isTrue(parameters.include_future_chargeable),
     digits: digitsOf(config),
   }
-  const entries: [string, unknown][] = []
+  const entries: [string, AccountBalance][] = []
   for (const aid of accountsFrom(parameters.aids)) {
     entries.push([String(aid), await accountBalance(catalog, aid, options)])
   }
@@ -190,7 +236,7 @@ async function debts(
   parameters: BillParameters,
   { catalog, lookup, nowMs }: ActionCall,
   { withCredits = false, isForAll = false, debtMin, isOverdueOnly = false }: DebtsOfAction,
-): Promise<ActionAnswer> {
+): Promise<BillAnswer> {
   const aids = isForAll ? null : accountsFrom(parameters.aids)
   const { value } = await readCategory(catalog, 'payments')
   const { collection } = PAYMENTS.read(value)
@@ -208,7 +254,7 @@ async function debts(
 }
 
 /** Dates that are texts, as `from`, `to` and `creation_time` are. */
-const DATES = [
+export const BILL_DATES = [
   'urt',
   'due_date',
   'invoice_date',
@@ -224,5 +270,5 @@ const DATES = [
 ]
 
 function view(document: BillDocument, { config }: ActionCall): object {
-  return readView(document, { timeZone: config.rating.timeZone, dateFields: DATES })
+  return readView(document, { timeZone: config.rating.timeZone, dateFields: BILL_DATES })
 }

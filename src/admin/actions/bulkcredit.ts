@@ -16,7 +16,7 @@ import { readView } from '../../entities/views.ts'
 import { actionErrorOf } from '../../requests/api-errors.ts'
 import { ActionError } from '../../requests/errors.ts'
 import type { RawParameters } from '../../requests/raw-parameters.ts'
-import { type ActionAnswer, castOptions, type MoneyCall, moneyAction, REASON } from './action.ts'
+import { type AnswerOf, castOptions, type MoneyCall, moneyAction, REASON } from './action.ts'
 import { CREDIT_PARAMETERS, creditRequestOf, readCreditFields } from './credit-parameters.ts'
 import { castParameters, param } from './parameters.ts'
 
@@ -27,6 +27,8 @@ const PART_SIZE = 250
 const BODY_BYTES_MAX = 16 * 1024 * 1024
 const KEYS_PER_CREDIT = 30
 const LINES_MAX = 10_000
+/** Further dates of lines that are texts. */
+export const LINE_DATES = ['urt', 'process_time']
 const PAGE_MAX = 1_000_000
 /** Their stamps are in the answer, which is stored. */
 const LINES_PER_CALL_MAX = 100_000
@@ -39,15 +41,48 @@ const QUERY = Type.Object({
   size: param.optional(param.integer('Lines per page.', { minimum: 1, maximum: LINES_MAX })),
 })
 
-/** The result of one entry. */
-type CreditResult =
-  | {
-      readonly status: 1
-      readonly stamp: string
-      readonly stamps?: readonly string[]
-      readonly index: number
-    }
-  | { readonly status: 0; readonly message: string; readonly index: number }
+const INDEX = schema.integer('Position in `credits`, from 0.')
+const CREDIT_RESULT = schema.either(
+  'The result of one credit.',
+  schema.closed(
+    'Success.',
+    {
+      status: schema.constant(1, 'Success.'),
+      stamp: schema.text('Stamp of the line, or of the first installment.'),
+      stamps: schema.listOf(schema.text('A stamp.'), 'Stamps of all installments.'),
+      index: INDEX,
+    },
+    ['stamps'],
+  ),
+  schema.closed('Failure.', {
+    status: schema.constant(0, 'Failure.'),
+    message: schema.text('Why it failed.'),
+    index: INDEX,
+  }),
+)
+type CreditResult = schema.ValueOf<typeof CREDIT_RESULT>
+
+const ANSWER = {
+  status: param.optional(
+    schema.integer('1: all succeeded; 2: some failed; 0: all failed.', { enum: [0, 1, 2] }),
+  ),
+  message: param.optional(schema.text('The text in `desc`, if some failed.')),
+  operation: schema.text('The operation.'),
+  stamp: schema.text('Identifies the call for `query`; kept for 7 days.'),
+  count: param.optional(schema.integer('`query`: number of lines that were written.')),
+  details: param.optional(
+    schema.either(
+      'With `query` the lines.',
+      schema.listOf(CREDIT_RESULT, 'Results, in the order of `credits`.'),
+      schema.listOf(
+        schema.ref<object>('lines.shown'),
+        'Lines as `/billapi/lines/get` returns them, but `urt` and `process_time` as texts.',
+      ),
+    ),
+  ),
+} as const
+
+type BulkAnswer = AnswerOf<typeof ANSWER>
 
 const EXAMPLE = [
   { aid: 1, sid: 2, rate: 'LATE_FEE', credit_time: '2026-03-06', usagev: 1, aprice: 10 },
@@ -73,34 +108,7 @@ export const bulkcredit = moneyAction({
     details: param.optional(param.text('`query`: `1` for the lines, `0` (default) for none.')),
     ...QUERY.properties,
   }),
-  answer: {
-    status: {
-      type: 'integer',
-      enum: [0, 1, 2],
-      description: '1: all succeeded; 2: some failed; 0: all failed.',
-    },
-    message: schema.text('The text in `desc`, if some failed.'),
-    operation: schema.text('The operation.'),
-    stamp: schema.text('Identifies the call for `query`; kept for 7 days.'),
-    count: schema.integer('`query`: number of lines that were written.'),
-    details: schema.either(
-      'With `query` the lines.',
-      schema.listOf(
-        schema.object('The result of one credit.', {
-          status: { type: 'integer', enum: [0, 1], description: '1: success.' },
-          stamp: schema.text('Stamp of the line, or of the first installment.'),
-          stamps: schema.listOf(schema.text('A stamp.'), 'Stamps of all installments.'),
-          message: schema.text('Why it failed.'),
-          index: schema.integer('Position in `credits`, from 0.'),
-        }),
-        'Results, in the order of `credits`.',
-      ),
-      schema.listOf(
-        schema.mapOf(schema.anyValue('A field of the line.'), 'A line.'),
-        'Lines as `/billapi/lines/get` returns them, but `urt` and `process_time` as texts.',
-      ),
-    ),
-  },
+  answer: ANSWER,
   example: {
     parameters: { credits: EXAMPLE, reason: 'Campaign of March' },
     answer: {
@@ -157,7 +165,7 @@ const STATES = {
 } as const
 
 /** How far a call is; clients know the texts. */
-async function query(raw: RawParameters, call: MoneyCall): Promise<ActionAnswer> {
+async function query(raw: RawParameters, call: MoneyCall): Promise<BulkAnswer> {
   const [stamp, details] = [raw.get('stamp'), raw.get('details') ?? '0']
   if (typeof stamp !== 'string' || stamp === '') throw new ActionError('Stamp is missing')
   if (!['0', '1'].includes(String(details))) {
@@ -178,7 +186,7 @@ async function query(raw: RawParameters, call: MoneyCall): Promise<ActionAnswer>
   const pageStamps = stamps.slice(page * size, (page + 1) * size)
   const lines = await catalog.reads.lines.find({ stamp: { $in: pageStamps } }).toArray()
   const byStamp = new Map(lines.map((line) => [line.stamp, line]))
-  const shape = { timeZone: config.rating.timeZone, dateFields: ['urt', 'process_time'] }
+  const shape = { timeZone: config.rating.timeZone, dateFields: LINE_DATES }
   const shown = pageStamps.flatMap((each) => byStamp.get(each) ?? [])
   return { ...counted, details: shown.map((line) => readView({ ...line }, shape)) }
 }

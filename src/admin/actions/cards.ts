@@ -1,7 +1,7 @@
 /** `cards`: begins the tokenization of a payment card, or, with `method`, acts on prepaid cards. */
 import { type Static, Type } from '@sinclair/typebox'
 import { startTokenization, TokenizeError } from '../../billing/cards/tokenize.ts'
-import { anyValue } from '../../catalog/entities/json-schema.ts'
+import { closed, either, text } from '../../catalog/entities/json-schema.ts'
 import { NOT_DELETED } from '../../catalog/revisions/validity.ts'
 import { PAYMENTS } from '../../catalog/settings/money/payment-settings.ts'
 import { isWebAddress, WEB_ADDRESS_FORM } from '../../domain/fields.ts'
@@ -11,6 +11,7 @@ import { policyOriginOf } from '../headers.ts'
 import { type ActionCall, action } from './action.ts'
 import { param } from './parameters.ts'
 import {
+  CARD_DETAILS,
   CARD_PARAMETERS,
   CARD_SECRETS,
   CARDS_BODY,
@@ -46,9 +47,10 @@ export const cards = action({
   body: CARDS_BODY,
   notEchoed: CARD_SECRETS,
   answer: {
-    details: anyValue(
-      'The hosted page: `url` is its address, valid for 4 hours. With `method` create and query: ' +
-        'a list of cards without their secrets; update and delete: the number of cards.',
+    details: either(
+      'The hosted page, or by `method`.',
+      closed('The hosted page.', { url: text('Its address, valid for 4 hours.') }),
+      ...CARD_DETAILS,
     ),
   },
   example: {

@@ -5,19 +5,12 @@ import { askNow } from '../../billing/charges/due.ts'
 import { chargeAccount } from '../../billing/charges/run.ts'
 import { ChargeTransitionError } from '../../billing/charges/transitions.ts'
 import { appendAudit } from '../../catalog/audit/audit.ts'
-import {
-  anyValue,
-  choice,
-  integer,
-  mapOf,
-  object,
-  text,
-} from '../../catalog/entities/json-schema.ts'
+import { closed, either, integer, mapOf, text } from '../../catalog/entities/json-schema.ts'
 import { PAYMENTS } from '../../catalog/settings/money/payment-settings.ts'
 import type { RunOptions } from '../../jobs/charge-jobs.ts'
 import { addJob } from '../../jobs/jobs.ts'
 import { ActionError } from '../../requests/errors.ts'
-import { type ActionAnswer, type CommitPart, type MoneyCall, moneyAction } from './action.ts'
+import { type AnswerOf, type CommitPart, type MoneyCall, moneyAction } from './action.ts'
 import {
   CHARGE_PARAMETERS,
   type ChargeOrder,
@@ -25,7 +18,26 @@ import {
   type PaymentData,
   refuseUnknownNames,
 } from './charge-parameters.ts'
-import { STAGES, stageOf } from './charge-view.ts'
+import { CHARGE_STAGE, stageOf } from './charge-view.ts'
+
+const ANSWER = {
+  details: either(
+    'Results of one account, or the job of a run over several.',
+    closed(
+      'One account.',
+      {
+        completed: integer('1 if every charge is completed.'),
+        skipped: text('Why nothing was charged: `no card`, `no bills`, `no charge`.'),
+        responses: mapOf(CHARGE_STAGE, 'By id of the charge.'),
+      },
+      ['skipped'],
+    ),
+    closed('Several accounts.', { job: text('Id of the job (collection `jobs`).') }),
+    closed('Mode `pending`.', { asked: integer('Number of charges that are asked for.') }),
+  ),
+} as const
+
+type ChargeAnswer = AnswerOf<typeof ANSWER>
 
 export const charge = moneyAction({
   name: 'charge',
@@ -34,33 +46,7 @@ export const charge = moneyAction({
   paths: ['/billrun/chargeaccount'],
   parameters: CHARGE_PARAMETERS,
   notEchoed: ['payment_data'],
-  answer: {
-    details: {
-      description: 'Results of one account, or the job of a run over several.',
-      anyOf: [
-        object(
-          'One account.',
-          {
-            completed: integer('1 if every charge is completed.'),
-            skipped: text('Why nothing was charged: `no card`, `no bills`, `no charge`.'),
-            responses: mapOf(
-              object('A charge or refund.', {
-                status: text("The gateway's word for the outcome."),
-                stage: choice(STAGES, 'The outcome.'),
-                additional_params: anyValue('Further members.'),
-              }),
-              'By id of the charge.',
-            ),
-          },
-          ['completed', 'responses'],
-        ),
-        object('Several accounts.', { job: text('Id of the job (collection `jobs`).') }, ['job']),
-        object('Mode `pending`.', { asked: integer('Number of charges that are asked for.') }, [
-          'asked',
-        ]),
-      ],
-    },
-  },
+  answer: ANSWER,
   example: {
     parameters: { aids: '17', reason: 'monthly collection' },
     answer: {
@@ -104,7 +90,7 @@ async function chargeOne(
   order: RunOrder,
   aid: number,
   reason: string,
-): Promise<ActionAnswer> {
+): Promise<ChargeAnswer> {
   const { charges: deps } = call.payments
   const { actor } = call
   const { selection, payMode, mode, amount, uf, paymentData } = order
@@ -148,7 +134,7 @@ async function cardOf(
   return { gateway: name, cardToken, customerId, madeMs: nowMs }
 }
 
-async function beginRun(call: MoneyCall, order: RunOrder, reason: string): Promise<ActionAnswer> {
+async function beginRun(call: MoneyCall, order: RunOrder, reason: string): Promise<ChargeAnswer> {
   const { actor, catalog, clock, nowMs } = call
   const { selection, payMode, mode, uf, exclude, page } = order
   const run = { kind: 'charge', subject: `run ${nowMs}`, actor } as const
@@ -185,7 +171,7 @@ async function decide(
   call: MoneyCall,
   id: string | undefined,
   operation: 'complete' | 'reject',
-): Promise<ActionAnswer> {
+): Promise<ChargeAnswer> {
   if (id === undefined || id === '') throw new ActionError('Following field/s are missing: id')
   const { charges: deps } = call.payments
   const charge = await readCharge(deps.catalog, id)

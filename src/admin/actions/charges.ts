@@ -5,6 +5,7 @@ import { offerPrice, type PricedOffer } from '../../billing/credit/offer-price.t
 import { integerFrom, isNothing } from '../../billing/payments/payment-order.ts'
 import * as schema from '../../catalog/entities/json-schema.ts'
 import { isObject } from '../../domain/fields.ts'
+import type { TaxData } from '../../domain/tax.ts'
 import { ActionError } from '../../requests/errors.ts'
 import { action, castOptions } from './action.ts'
 import { refuseLong } from './credit-parameters.ts'
@@ -37,16 +38,16 @@ export const charges = action({
     data: param.optional(dataParameter(DATA)),
   }),
   answer: {
-    details: schema.object(
+    details: schema.closed(
       'The price.',
       {
         price: schema.number('Before tax.'),
         tax: schema.number('Sum of the tax rates, such as 0.17.'),
         tax_amount: schema.number('Sum of the taxes.'),
         final_price: schema.number('With taxes, rounded by the rules of the offer.'),
-        tax_data: schema.mapOf(schema.anyValue('A value.'), 'As `tax_data` of a line.'),
+        tax_data: schema.ref<TaxData>('taxData', 'As `tax_data` of a line.'),
       },
-      ['price', 'tax', 'tax_amount', 'final_price'],
+      ['tax_data'],
     ),
   },
   example: {

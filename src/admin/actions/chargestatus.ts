@@ -1,13 +1,15 @@
 /** `chargestatus`: charges and their states; those that wait for an operator. */
 import { Type } from '@sinclair/typebox'
 import type { Filter } from '../../catalog/collections.ts'
-import { anyValue, listOf, mapOf } from '../../catalog/entities/json-schema.ts'
-import type { GatewayChargeDocument } from '../../catalog/records/money/payment-documents.ts'
+import { listOf } from '../../catalog/entities/json-schema.ts'
+import {
+  CHARGE_STATES,
+  type GatewayChargeDocument,
+} from '../../catalog/records/money/payment-documents.ts'
 import { action } from './action.ts'
-import { chargeView } from './charge-view.ts'
+import { CHARGE, chargeView } from './charge-view.ts'
 import { param } from './parameters.ts'
 
-const STATES = ['created', 'sent', 'completed', 'pending', 'rejected', 'unknown'] as const
 const SIZE = 100
 const SIZE_MAX = 1000
 const PAGE_MAX = 1_000_000
@@ -19,14 +21,14 @@ export const chargestatus = action({
   isReadByGet: true,
   parameters: Type.Object({
     aid: param.optional(param.integer('Number of the account.', { minimum: 1 })),
-    state: param.optional(param.choice(STATES, 'State of the charge.')),
+    state: param.optional(param.choice(CHARGE_STATES, 'State of the charge.')),
     tasks: param.optional(param.flag('Only charges about which an operator has to decide.')),
     page: param.optional(param.integer('From 0.', { minimum: 0, maximum: PAGE_MAX })),
     size: param.optional(
       param.integer('Charges per page; 100 by default.', { minimum: 1, maximum: SIZE_MAX }),
     ),
   }),
-  answer: { details: listOf(mapOf(anyValue('A member.'), 'A charge.'), 'Charges.') },
+  answer: { details: listOf(CHARGE, 'Charges.') },
   example: {
     parameters: { tasks: true },
     answer: {

@@ -14,7 +14,7 @@ import { integerOf } from '../../requests/cast-value.ts'
 import { ActionError } from '../../requests/errors.ts'
 import type { RawParameters } from '../../requests/raw-parameters.ts'
 import {
-  type ActionAnswer,
+  type AnswerOf,
   castOptions,
   DONE_OR_FAILED,
   type MoneyCall,
@@ -35,6 +35,21 @@ const EXAMPLE = {
   reason: 'Third reminder',
 }
 
+const ANSWER = {
+  status: DONE_OR_FAILED,
+  message: param.optional(schema.text('The text in `desc`, if it was refused.')),
+  stamp: param.optional(schema.text('Stamp of the line, or of the first installment.')),
+  stamps: param.optional(schema.listOf(schema.text('A stamp.'), 'Stamps of all installments.')),
+  details: param.optional(
+    schema.orNull(
+      schema.text('The reason.'),
+      'Nothing of `prepone`; why a credit cannot be processed.',
+    ),
+  ),
+} as const
+
+type CreditAnswer = AnswerOf<typeof ANSWER>
+
 export const credit = moneyAction({
   name: 'credit',
   level: 'write',
@@ -48,17 +63,7 @@ export const credit = moneyAction({
       ),
     ),
   }),
-  answer: {
-    status: DONE_OR_FAILED,
-    message: schema.text('The text in `desc`, if it was refused.'),
-    stamp: schema.text('Stamp of the line, or of the first installment.'),
-    stamps: schema.listOf(schema.text('A stamp.'), 'Stamps of all installments.'),
-    details: schema.either(
-      'Nothing of `prepone`; why a credit cannot be processed.',
-      { type: 'null' },
-      { type: 'string' },
-    ),
-  },
+  answer: ANSWER,
   example: { parameters: EXAMPLE, answer: { stamp: '9b3f8a5d1c2e4f60718293a4b5c6d7e8' } },
   variant: (raw, call) => (raw.get('action') === 'prepone' ? prepone(raw, call) : null),
   async run({ reason = null, ...parameters }, call) {
@@ -68,7 +73,7 @@ export const credit = moneyAction({
   },
 })
 
-async function post(request: CreditRequest, call: MoneyCall): Promise<ActionAnswer> {
+async function post(request: CreditRequest, call: MoneyCall): Promise<CreditAnswer> {
   const { credits, lastKeys } = await prepareCredits(call, [request])
   const [lines = []] = credits
   if (lines instanceof CreditRefusal) throw new ActionError(lines.message)
@@ -77,7 +82,7 @@ async function post(request: CreditRequest, call: MoneyCall): Promise<ActionAnsw
     const { message, reason } = lines
     return { status: 0, desc: message, message, details: reason }
   }
-  const [stamp, ...others] = lines.map((line) => line.stamp)
+  const [stamp = '', ...others] = lines.map((line) => line.stamp)
   const write = async (session: ClientSession) => {
     await insertCredits(call, session, { lines, lastKeys })
     return { stamp, ...(request.installments !== null && { stamps: [stamp, ...others] }) }
@@ -109,7 +114,7 @@ function asActionError<T>(make: () => T): T {
   }
 }
 
-async function prepone(raw: RawParameters, call: MoneyCall): Promise<ActionAnswer> {
+async function prepone(raw: RawParameters, call: MoneyCall): Promise<CreditAnswer> {
   const [sid, aid] = [integerOf(raw.get('sid')), integerOf(raw.get('aid'))]
   if (sid === null || aid === null) throw new ActionError('Illegal sid/aid')
   const { reason = null } = castParameters(Type.Object(REASON), raw, castOptions({}, call))

@@ -3,10 +3,13 @@ import { Type } from '@sinclair/typebox'
 import {
   anyValue,
   closed,
+  customFields,
   either,
   flag,
   listOf,
   mapOf,
+  orNull,
+  ref,
   text,
 } from '../../catalog/entities/json-schema.ts'
 import { readCategory } from '../../catalog/settings/stored-config.ts'
@@ -53,10 +56,18 @@ const REPORT = closed('The report on a message.', {
     }),
     'The steps up to the first error.',
   ),
-  expect: {
-    anyOf: [mapOf(anyValue('A value.'), 'Of a message.'), { type: 'null' }],
-    description: 'What a sample of this message would expect; null if the document is unusable.',
-  },
+  expect: orNull(
+    closed(
+      'What the check says.',
+      {
+        request: customFields('The charge request; absent if the message is wrong.'),
+        error: closed('What is wrong.', { field: text('Place.'), why: text('Reason.') }),
+        answers: mapOf(text('The answer.'), 'By kind, such as `answer if granted`.'),
+      },
+      ['request', 'error'],
+    ),
+    'What a sample of this message would expect; null if the document is unusable.',
+  ),
 })
 
 export const filetypecheck = action({
@@ -100,8 +111,8 @@ export const filetypecheck = action({
             differences: listOf(
               closed('A difference.', {
                 field: text('Dotted path in `expect`.'),
-                expected: anyValue('The expected value; null for nothing.'),
-                actual: anyValue('What the check says; null for nothing.'),
+                expected: ref('comparedValue', 'The expected value; null for nothing.'),
+                actual: ref('comparedValue', 'What the check says; null for nothing.'),
               }),
               'The differences.',
             ),

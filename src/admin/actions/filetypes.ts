@@ -1,6 +1,13 @@
 /** `filetypes`: the file types of the installation, built in and stored. */
 import { Type } from '@sinclair/typebox'
-import { choice, closed, flag, listOf, text } from '../../catalog/entities/json-schema.ts'
+import {
+  choice,
+  closed,
+  flag,
+  listOf,
+  text,
+  type ValueOf,
+} from '../../catalog/entities/json-schema.ts'
 import { readCategory } from '../../catalog/settings/stored-config.ts'
 import { fileTypeDefaultsOf } from '../../file-types/defaults.ts'
 import { type InstalledFileType, installedFileTypes } from '../../file-types/installed.ts'
@@ -50,7 +57,13 @@ export const filetypes = action({
   },
 })
 
-function viewOf({ name, origin, replaces, fileType, problem }: InstalledFileType) {
+function viewOf({
+  name,
+  origin,
+  replaces,
+  fileType,
+  problem,
+}: InstalledFileType): ValueOf<typeof FILE_TYPE> {
   const state = fileType?.isEnabled ? 'enabled' : 'disabled'
   return {
     name,

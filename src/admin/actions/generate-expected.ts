@@ -10,18 +10,29 @@ import type { Expectation } from '../../billing/documents/expectation.ts'
 import { integerFrom } from '../../billing/payments/payment-order.ts'
 import { expectedInvoice } from '../../billing/run/expected.ts'
 import { AccountInputError } from '../../billing/run/read-accounts.ts'
-import { anyValue } from '../../catalog/entities/json-schema.ts'
+import { closed, either, emptyList, ref, text } from '../../catalog/entities/json-schema.ts'
 import { isCycleKey } from '../../domain/cycle.ts'
 import { type Fields, isObject } from '../../domain/fields.ts'
 import { ActionError } from '../../requests/errors.ts'
 import { dateOf } from '../../requests/instant.ts'
-import { type ActionAnswer, type ActionCall, action, FILE } from './action.ts'
+import { type ActionCall, type AnswerOf, action, FILE } from './action.ts'
 import { cycleOf } from './billrun/cycle-of.ts'
 import { invoiceView } from './invoice-view.ts'
 import { param } from './parameters.ts'
 
 const OUTPUTS = ['invoice_meta_data', 'pdf_path', 'download_pdf'] as const
 const REVISIONS_MAX = 1_000
+
+export const EXPECTED_INVOICE = either(
+  'The invoice; an empty list without anything to invoice.',
+  ref<object>('invoices.shown'),
+  closed('`pdf_path`.', { pdf_path: text('Path of the PDF.') }),
+  emptyList(),
+)
+
+const ANSWER = { details: EXPECTED_INVOICE } as const
+
+type ExpectedAnswer = AnswerOf<typeof ANSWER>
 
 export const generateexpected = action({
   name: 'generateexpected',
@@ -48,9 +59,7 @@ export const generateexpected = action({
     ),
   }),
   files: ['application/pdf'],
-  answer: {
-    details: anyValue('The document; an empty list without anything to invoice. Or `pdf_path`.'),
-  },
+  answer: ANSWER,
   example: { parameters: { aid: 1, billrun_key: '202610' }, answer: { details: [] } },
   run: expectedAnswer,
 })
@@ -72,7 +81,7 @@ export interface ExpectedParameters {
 export async function expectedAnswer(
   parameters: ExpectedParameters,
   call: ActionCall,
-): Promise<ActionAnswer> {
+): Promise<ExpectedAnswer> {
   const { billrun_key: cycleKey, ignore_cdrs: ignoresLines = false, data } = parameters
   const aid =
     parameters.aid === undefined || parameters.aid === '' ? null : integerFrom(parameters.aid)
@@ -99,7 +108,7 @@ async function outputOf(
   parameters: ExpectedParameters,
   expectation: Expectation,
   call: ActionCall,
-): Promise<ActionAnswer> {
+): Promise<ExpectedAnswer> {
   const { output = parameters.download_pdf === true ? 'download_pdf' : 'invoice_meta_data' } =
     parameters
   const { documents, config, openAccounts, compute } = cycleOf(call)

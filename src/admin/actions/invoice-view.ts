@@ -2,7 +2,7 @@
 import { readView } from '../../entities/views.ts'
 import type { ActionCall } from './action.ts'
 
-const DATES = [
+export const INVOICE_DATES = [
   'invoice_date',
   'start_date',
   'end_date',
@@ -12,6 +12,6 @@ const DATES = [
 ]
 
 export function invoiceView(invoice: object, { config }: Pick<ActionCall, 'config'>) {
-  const shape = { timeZone: config.rating.timeZone, dateFields: DATES, hidden: ['input'] }
+  const shape = { timeZone: config.rating.timeZone, dateFields: INVOICE_DATES, hidden: ['input'] }
   return readView(invoice as Readonly<Record<string, unknown>>, shape)
 }

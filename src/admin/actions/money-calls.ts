@@ -159,11 +159,11 @@ class Attempt {
     return JSON.stringify(envelopeOf(this.#input, answer))
   }
 
-  async #commit(
+  async #commit<T extends ActionAnswer>(
     what: string,
-    write: (session: ClientSession) => Promise<ActionAnswer>,
+    write: (session: ClientSession) => Promise<T>,
     aids: readonly number[] | undefined,
-  ): Promise<ActionAnswer> {
+  ): Promise<T> {
     const writeAll = async (session: ClientSession) => {
       const answer = await write(session)
       const text = this.#textOf(answer)

@@ -6,7 +6,7 @@ import { type OneTimeOrder, previewOneTime, storeOneTime } from '../../billing/o
 import { withdrawInvoice } from '../../billing/onetime/withdraw.ts'
 import { writeFiles } from '../../billing/run/invoice-files.ts'
 import { sendMails } from '../../billing/run/invoice-mail.ts'
-import { anyValue } from '../../catalog/entities/json-schema.ts'
+import { closed, integer, ref, text } from '../../catalog/entities/json-schema.ts'
 import type { GatewayChargeDocument } from '../../catalog/records/money/payment-documents.ts'
 import type { OutboxDocument } from '../../catalog/records/outbox-document.ts'
 import { booleanOf } from '../../requests/cast-value.ts'
@@ -16,26 +16,44 @@ import {
   type ActionAnswer,
   type ActionCall,
   type AnswerFile,
+  type AnswerOf,
   type CommitPart,
+  DONE_OR_FAILED,
   type MoneyCall,
   moneyAction,
 } from './action.ts'
 import { cycleOf } from './billrun/cycle-of.ts'
 import { writerOf } from './books.ts'
-import { stageOf } from './charge-view.ts'
+import { STAGE_MEMBERS, stageOf } from './charge-view.ts'
 import { invoiceView } from './invoice-view.ts'
 import { ONE_TIME_PARAMETERS, type OneTimeParameters, oneTimeOrderOf } from './onetime-order.ts'
+import { param } from './parameters.ts'
+
+const ANSWER = {
+  status: DONE_OR_FAILED,
+  message: param.optional(text('The text in `desc`, if the charge failed.')),
+  details: param.optional(
+    closed('The invoice.', {
+      invoice_path: text('Path of the PDF; empty if it is made when it is downloaded.'),
+      invoice_id: integer('Number of the invoice; 0 if it is only computed.'),
+      paymentData: closed('The charge; no member if there is none.', STAGE_MEMBERS, [
+        'status',
+        'stage',
+        'additional_params',
+      ]),
+      invoice: ref<object>('invoices.shown'),
+    }),
+  ),
+} as const
+
+type OneTimeAnswer = AnswerOf<typeof ANSWER>
 
 export const onetimeinvoice = moneyAction({
   name: 'onetimeinvoice',
   level: 'write',
   about: 'Make an invoice outside of cycles, or a credit note',
   parameters: ONE_TIME_PARAMETERS,
-  answer: {
-    details: anyValue(
-      '`invoice_id`, `invoice_path`, `invoice` (the document) and `paymentData` (the charge).',
-    ),
-  },
+  answer: ANSWER,
   example: {
     parameters: {
       aid: 1,
@@ -43,7 +61,14 @@ export const onetimeinvoice = moneyAction({
       reason: 'Installation',
       cdrs: [{ aid: 1, sid: 2, rate: 'FEE_A', credit_time: '2026-06-01', usagev: 1, aprice: 20 }],
     },
-    answer: { details: { invoice_path: '', invoice_id: 8_100_000_001, paymentData: {} } },
+    answer: {
+      details: {
+        invoice_path: '',
+        invoice_id: 8_100_000_001,
+        paymentData: {},
+        invoice: { aid: 1, billrun_key: '20260601090000', invoice_id: 8_100_000_001, billed: 1 },
+      },
+    },
   },
   files: ['application/pdf'],
   fileOf: pdfOf,
@@ -79,10 +104,10 @@ interface OneTimeInvoice {
 
 function answerOf(
   invoice: object,
-  paymentData: object,
+  paymentData: Partial<ReturnType<typeof stageOf>>,
   call: MoneyCall,
   parameters: OneTimeParameters,
-): ActionAnswer {
+): OneTimeAnswer {
   const { invoice_id } = invoice as OneTimeInvoice
   const details = { invoice_path: pathOf(invoice as OneTimeInvoice, call, parameters), invoice_id }
   return { details: { ...details, paymentData, invoice: invoiceView(invoice, call) } }
@@ -120,7 +145,7 @@ async function pdfOf(
   }
 }
 
-async function storeOnly(call: MoneyCall, parameters: OneTimeParameters): Promise<ActionAnswer> {
+async function storeOnly(call: MoneyCall, parameters: OneTimeParameters): Promise<OneTimeAnswer> {
   let mails: readonly OutboxDocument[] = []
   let invoices: readonly OneTimeInvoice[] = []
   const answer = await withCurrentCycle(async () => {
@@ -142,7 +167,7 @@ async function storeAndCharge(
   call: MoneyCall,
   parameters: OneTimeParameters,
   isChargedFirst: boolean,
-): Promise<ActionAnswer> {
+): Promise<OneTimeAnswer> {
   const { charges: deps } = call.payments
   const first = await oneTimeOrderOf(parameters, call)
   if (isChargedFirst) await refuseWithoutCard(call, first)
@@ -209,7 +234,7 @@ async function withdraw(
   call: MoneyCall,
   invoice: OneTimeInvoice,
   reason: string | undefined,
-): Promise<ActionAnswer> {
+): Promise<OneTimeAnswer> {
   return call.commit('withdraw a one-time invoice', async (session) => {
     await withdrawInvoice(writerOf(call, session, reason), invoice, NOT_CHARGED)
     return { status: 0, desc: NOT_CHARGED, message: NOT_CHARGED }

@@ -1,20 +1,90 @@
 /** Long operations in one form, whatever runs them: jobs, billing cycles, imports, the queue. */
+import {
+  choice,
+  closed,
+  constant,
+  customFields,
+  either,
+  integer,
+  mapOf,
+  orNull,
+  text,
+  type ValueOf,
+} from '../../catalog/entities/json-schema.ts'
 import type { ImportProgressDocument } from '../../catalog/records/import-document.ts'
 import type { JobDocument } from '../../catalog/records/job-document.ts'
 import type { CycleRunDocument } from '../../catalog/records/money/cycle-documents.ts'
 import type { RebalanceDocument } from '../../catalog/records/usage/rebalance-document.ts'
+import type { Fields } from '../../domain/fields.ts'
 import { dateText } from '../../entities/views.ts'
 import type { ActionCall } from './action.ts'
 
-/** An operation; `filtration` is what it works on. */
-export interface LongOperation {
-  readonly action: string
-  readonly filtration: unknown
-  /** `waiting`: it will begin or continue later; `paused`: an operator has to continue it. */
-  readonly state: 'waiting' | 'running' | 'paused' | 'done'
+const COUNTS = mapOf(integer('Their number.'), 'Numbers by result.')
+
+export const OPERATION = closed('An operation.', {
+  action: text('Kind of operation.'),
+  filtration: either(
+    'What it works on.',
+    text('A job: its subject.'),
+    closed(
+      'A run of a cycle.',
+      { billrun_key: text('Key of the cycle.'), invoicing_day: integer('The invoicing day.') },
+      ['invoicing_day'],
+    ),
+    closed('An import.', {
+      collection: text('Name of the collection.'),
+      operation: text('`create` or `permanentchange`.'),
+      import_id: text('Id of the import.'),
+    }),
+    closed('Lines.', {
+      aid: integer('The account.'),
+      billrun_key: text('Key of the cycle.'),
+      conditions: customFields('Conditions on the lines.'),
+    }),
+  ),
+  state: choice(
+    ['waiting', 'running', 'paused', 'done'],
+    '`waiting`: it will begin or continue later; `paused`: an operator has to continue it.',
+  ),
+  start_time: text('Begin.'),
+  end_time: orNull(text('The time.'), 'End.'),
+  details: either(
+    'Its progress.',
+    closed(
+      'A job.',
+      { step: text('Step.'), counts: COUNTS, error: text('Error of the last attempt.') },
+      ['error'],
+    ),
+    closed(
+      'A run of a cycle.',
+      { total: integer('Accounts.'), counts: COUNTS, reason: text('Why it is paused.') },
+      ['reason'],
+    ),
+    closed('An import.', {
+      rows_total: integer('Rows.'),
+      rows_done: integer('Rows that were processed.'),
+      rows_failed: integer('Rows that were not imported.'),
+    }),
+    closed('Lines.', { stamp: text('Identifies the request.') }),
+  ),
+})
+
+export const QUEUED_LINES = closed('A request in the queue.', {
+  aid: integer('The account.'),
+  billrun_key: text('Key of the cycle.'),
+  conditions: customFields('Conditions on the lines.'),
+  conditions_hash: text('Digest of the conditions.'),
+  stamp: text('Identifies the request.'),
+  state: constant('waiting', 'State.'),
+  creation_date: text('When it was queued.'),
+})
+
+type OperationView = ValueOf<typeof OPERATION>
+
+export interface LongOperation
+  extends Pick<OperationView, 'action' | 'filtration' | 'state' | 'details'> {
   readonly start: Date
   readonly end: Date | null
-  readonly details: Readonly<Record<string, unknown>>
 }
 
 export function jobOperation(job: JobDocument): LongOperation {
@@ -37,7 +107,7 @@ export function cycleOperation(run: CycleRunDocument): LongOperation {
     state: state === 'finished' ? 'done' : state,
     start: started,
     end: ended,
-    details: { total, counts, ...(reason !== '' && { reason }) },
+    details: { total, counts: { ...counts }, ...(reason !== '' && { reason }) },
   }
 }
 
@@ -57,7 +127,7 @@ export function rebalanceOperation(queued: RebalanceDocument): LongOperation {
   const { aid, billrun_key, conditions, stamp, state, creation_date } = queued
   return {
     action: 'resetlines',
-    filtration: { aid, billrun_key, conditions: JSON.parse(conditions) as unknown },
+    filtration: { aid, billrun_key, conditions: JSON.parse(conditions) as Fields },
     state,
     start: creation_date,
     end: null,
@@ -65,7 +135,7 @@ export function rebalanceOperation(queued: RebalanceDocument): LongOperation {
   }
 }
 
-export function operationView(operation: LongOperation, { config }: ActionCall) {
+export function operationView(operation: LongOperation, { config }: ActionCall): OperationView {
   const { action, filtration, state, start, end, details } = operation
   const { timeZone } = config.rating
   return {
@@ -78,12 +148,15 @@ export function operationView(operation: LongOperation, { config }: ActionCall) 
   }
 }
 
-export function rebalanceView(queued: RebalanceDocument, { config }: ActionCall) {
+export function rebalanceView(
+  queued: RebalanceDocument,
+  { config }: ActionCall,
+): ValueOf<typeof QUEUED_LINES> {
   const { aid, billrun_key, conditions, conditions_hash, stamp, state, creation_date } = queued
   return {
     aid,
     billrun_key,
-    conditions: JSON.parse(conditions) as unknown,
+    conditions: JSON.parse(conditions) as Fields,
     conditions_hash,
     stamp,
     state,

@@ -1,6 +1,6 @@
 /** `operations`: long operations, the newest first. */
 import { Type } from '@sinclair/typebox'
-import { anyValue, listOf, mapOf } from '../../catalog/entities/json-schema.ts'
+import { listOf } from '../../catalog/entities/json-schema.ts'
 import type { ImportProgressDocument } from '../../catalog/records/import-document.ts'
 import { type ActionCall, action } from './action.ts'
 import {
@@ -8,6 +8,7 @@ import {
   importOperation,
   jobOperation,
   type LongOperation,
+  OPERATION,
   operationView,
   rebalanceOperation,
 } from './operation-view.ts'
@@ -30,7 +31,7 @@ export const operations = action({
     ),
   }),
   answer: {
-    details: listOf(mapOf(anyValue('A field.'), 'An operation.'), 'The newest first.'),
+    details: listOf(OPERATION, 'The newest first.'),
   },
   example: { parameters: { state: 'running' }, answer: { details: [] } },
   async run({ action: kind = '', state, size = SIZE }, call) {

@@ -14,6 +14,20 @@ import type { RawParameters } from '../../requests/raw-parameters.ts'
 
 const TEXT_LENGTH_MAX = 1_000
 
+/** Forms of parameters that actions check themselves. */
+export const WHOLE_NUMBER = [schema.integer('A number.'), schema.text('Its digits.')] as const
+export const JSON_TEXT = schema.text('The same as JSON text.')
+/** One or several numbers. */
+export const WHOLE_NUMBERS = [
+  schema.integer('A number.'),
+  schema.text('Numbers, separated by commas.'),
+  schema.listOf(schema.either('A number.', ...WHOLE_NUMBER), 'Numbers.'),
+] as const
+export const ONE_OR_SEVERAL = [
+  ...WHOLE_NUMBER,
+  schema.listOf(schema.either('One of them.', ...WHOLE_NUMBER), 'Several.'),
+] as const
+
 /** Building blocks; `optional` makes one optional. */
 export const param = {
   integer: (description: string, more: schema.Schema = {}) =>
@@ -27,15 +41,19 @@ export const param = {
   flag: (description: string) => Type.Unsafe<boolean>(schema.flag(description)),
   /** Any format of a date that the entity API accepts. */
   date: (description: string) => Type.Unsafe<Date>(schema.date(description)),
-  /** JSON, as text in forms. Text that is not JSON stays text. */
-  json: (description: string) => Type.Unsafe<unknown>(schema.anyValue(description)),
+  /**
+   * JSON, as text in forms. Text that is not JSON stays text. The action checks it itself; `forms`
+   * are those that it accepts.
+   */
+  json: (description: string, ...forms: readonly schema.Schema[]) =>
+    Type.Unsafe<unknown>(
+      forms.length === 0 ? schema.anyValue(description) : schema.either(description, ...forms),
+    ),
   /** A list whose members the action checks itself. */
   list: (members: schema.Schema, description: string) =>
     Type.Unsafe<readonly unknown[]>(schema.listOf(members, description)),
   object: (description: string) =>
-    Type.Unsafe<Readonly<Record<string, unknown>>>(
-      schema.mapOf(schema.anyValue('A value.'), description),
-    ),
+    Type.Unsafe<Readonly<Record<string, unknown>>>(schema.customFields(description)),
   optional: Type.Optional,
 } as const
 
@@ -72,7 +90,8 @@ function kindOf(definition: TSchema): Kind {
   const name = schema.refName(definition as schema.Schema)
   if (name === 'dateGiven') return 'Date'
   if (name === 'amount') return 'Float'
-  if (name === 'jsonValue') return 'Json'
+  if (name === 'customFields') return 'Object'
+  if (name === 'jsonValue' || definition['anyOf'] !== undefined) return 'Json'
   const kinds: Readonly<Record<string, Kind>> = {
     integer: 'Integer',
     boolean: 'Boolean',

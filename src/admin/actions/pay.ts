@@ -7,10 +7,10 @@ import { INSTALLMENT_AGREEMENT, paymentMethodOf } from '../../billing/payments/m
 import { cancelPayments, recordPayments, useDeposits } from '../../billing/payments/operations.ts'
 import { dateIn, integerFrom, isTrue, paymentOrder } from '../../billing/payments/payment-order.ts'
 import type { ClientSession } from '../../catalog/collections.ts'
-import * as schema from '../../catalog/entities/json-schema.ts'
-import { type ActionAnswer, DONE_OR_FAILED, type MoneyCall, moneyAction } from './action.ts'
+import { type AnswerOf, type MoneyCall, moneyAction } from './action.ts'
 import { filledList, paymentRules, writerOf } from './books.ts'
-import { param } from './parameters.ts'
+import { param, WHOLE_NUMBER } from './parameters.ts'
+import { PAY_ANSWER, PAY_FORMS } from './pay-schemas.ts'
 
 const PARAMETERS = Type.Object({
   method: param.optional(
@@ -25,48 +25,47 @@ const PARAMETERS = Type.Object({
         '`merge_installments`.',
     ),
   ),
-  payments: param.optional(
+  payments: param.optional(param.json('Payments.', ...PAY_FORMS.payments)),
+  txid: param.optional(param.json('Deposits to use.', ...PAY_FORMS.txid)),
+  urt: param.optional(
+    param.json('Time of the use of deposits; now by default.', ...PAY_FORMS.date),
+  ),
+  cancellations: param.optional(param.json('Payments to cancel.', ...PAY_FORMS.cancellations)),
+  ignore_errors: param.optional(
+    param.json('Cancel the others if some cannot be cancelled.', ...PAY_FORMS.truth),
+  ),
+  aid: param.optional(param.json('Account of an agreement.', ...WHOLE_NUMBER)),
+  amount: param.optional(param.json('Amount to split.', ...PAY_FORMS.amount)),
+  installments_num: param.optional(param.json('Number of installments.', ...WHOLE_NUMBER)),
+  first_due_date: param.optional(
     param.json(
-      'Payments, each with `aid`, `amount`, `dir`, `pays` or `paid_by`, `deposit`, `source`, ' +
-        '`note` and the fields that the method requires.',
+      'Due date of the first one; the others follow by month. Ends of cycles without it.',
+      ...PAY_FORMS.date,
     ),
   ),
-  txid: param.optional(param.json('Deposits to use: a list of their numbers.')),
-  urt: param.optional(param.json('Time of the use of deposits; now by default.')),
-  cancellations: param.optional(
-    param.json('Payments to cancel, each with `txid`, and `amount` to be compared.'),
-  ),
-  ignore_errors: param.optional(param.json('Cancel the others if some cannot be cancelled.')),
-  aid: param.optional(param.json('Account of an agreement.')),
-  amount: param.optional(param.json('Amount to split.')),
-  installments_num: param.optional(param.json('Number of installments.')),
-  first_due_date: param.optional(
-    param.json('Due date of the first one; the others follow by month. Ends of cycles without it.'),
-  ),
   installments: param.optional(
-    param.json('Instead: a list of `due_date`, `amount`, `note` and `uf`.'),
+    param.json('Instead of their number: each.', ...PAY_FORMS.installments),
   ),
-  first_charge_date: param.optional(param.json('Earliest collection of the first installment.')),
-  note: param.optional(param.json('A note on the installments.')),
-  uf: param.optional(param.json('Configured fields of the installments.')),
-  split_bill_id: param.optional(param.json('The agreement whose installments are merged.')),
-  due_date: param.optional(param.json('Due date of the merged installment.')),
+  first_charge_date: param.optional(
+    param.json('Earliest collection of the first installment.', ...PAY_FORMS.date),
+  ),
+  note: param.optional(param.json('A note on the installments.', ...PAY_FORMS.note)),
+  uf: param.optional(param.json('Configured fields of the installments.', ...PAY_FORMS.uf)),
+  split_bill_id: param.optional(
+    param.json('The agreement whose installments are merged.', ...WHOLE_NUMBER),
+  ),
+  due_date: param.optional(param.json('Due date of the merged installment.', ...PAY_FORMS.date)),
 })
 
 type PayParameters = Static<typeof PARAMETERS> & { readonly reason?: string }
+type PayAnswer = AnswerOf<typeof PAY_ANSWER>
 
 export const pay = moneyAction({
   name: 'pay',
   level: 'write',
   about: 'Payments, refunds, deposits, cancellations, installments of bills',
   parameters: PARAMETERS,
-  answer: {
-    status: DONE_OR_FAILED,
-    details: schema.anyValue(
-      'Numbers of the new records (`record_ids`) and counts; of used deposits; of cancelled ' +
-        'payments; a text for agreements.',
-    ),
-  },
+  answer: PAY_ANSWER,
   example: {
     parameters: {
       method: 'cash',
@@ -89,7 +88,7 @@ export const pay = moneyAction({
 /** Payments of a call that shares its transaction with other calls. */
 const GROUPED_MAX = 100
 
-type Operation = (parameters: PayParameters, call: MoneyCall) => Promise<ActionAnswer>
+type Operation = (parameters: PayParameters, call: MoneyCall) => Promise<PayAnswer>
 
 const OPERATIONS: Readonly<Record<string, Operation>> = {
   '': (parameters, call) => record(parameters, call, {}),
@@ -106,7 +105,7 @@ async function record(
   { method = '', payments, reason }: PayParameters,
   call: MoneyCall,
   forced: { readonly dir?: 'fc' | 'tc'; readonly isDeposit?: true },
-): Promise<ActionAnswer> {
+): Promise<PayAnswer> {
   const known = paymentMethodOf(method)
   const items = filledList(payments)
   if (items === null) throw new BillingError('No payments found')
@@ -130,7 +129,7 @@ async function record(
 async function releaseDeposits(
   { txid, urt, reason }: PayParameters,
   call: MoneyCall,
-): Promise<ActionAnswer> {
+): Promise<PayAnswer> {
   const txids = filledList(txid)?.map(String)
   if (txids === undefined) throw new BillingError('One or more of the input IDs are not deposits')
   const at = dateIn({ urt }, 'urt', await paymentRules(call))
@@ -143,7 +142,7 @@ async function releaseDeposits(
 async function cancel(
   { cancellations, ignore_errors: ignored, reason }: PayParameters,
   call: MoneyCall,
-): Promise<ActionAnswer> {
+): Promise<PayAnswer> {
   const filled = filledList(cancellations)
   if (filled === null) throw new BillingError('No cancellations found')
   const { userFields, digits } = await paymentRules(call)
@@ -157,7 +156,7 @@ async function cancel(
   })
 }
 
-async function split(given: PayParameters, call: MoneyCall): Promise<ActionAnswer> {
+async function split(given: PayParameters, call: MoneyCall): Promise<PayAnswer> {
   if (given.method !== INSTALLMENT_AGREEMENT) {
     throw new BillingError('Action split_bill requires method installment_agreement')
   }
@@ -184,7 +183,7 @@ function withoutAbsent<T extends object>(fields: T): { [K in keyof T]: Exclude<T
   return Object.fromEntries(present) as { [K in keyof T]: Exclude<T[K], undefined> }
 }
 
-async function merge(parameters: PayParameters, call: MoneyCall): Promise<ActionAnswer> {
+async function merge(parameters: PayParameters, call: MoneyCall): Promise<PayAnswer> {
   const { split_bill_id: id, aid: aidValue, reason } = parameters
   const [agreement, aid] = [integerFrom(id), integerFrom(aidValue)]
   if (agreement === null || aid === null) {

@@ -1,6 +1,7 @@
 /** The methods of `POST /api/cards` on prepaid cards. Secrets are in no answer. */
 import { Type } from '@sinclair/typebox'
 import type { WithId } from '../../catalog/collections.ts'
+import { closed, integer, ref, text, type ValueOf } from '../../catalog/entities/json-schema.ts'
 import type { CardDocument, CardStatus } from '../../catalog/records/card.ts'
 import { cardSecretsOf } from '../../catalog/sealing/card-secrets.ts'
 import { type Fields, isObject } from '../../domain/fields.ts'
@@ -19,7 +20,7 @@ import {
 } from '../../prepaid/cards/store.ts'
 import { ActionError, EntityRuleError } from '../../requests/errors.ts'
 import { parseJson } from '../../requests/json-text.ts'
-import { type ActionAnswer, type ActionCall, castOptions } from './action.ts'
+import { type ActionCall, castOptions } from './action.ts'
 import { dateAt, memberAt, positiveIntegerOf, refuseOthers } from './members.ts'
 import { param } from './parameters.ts'
 
@@ -63,6 +64,35 @@ export const CARD_PARAMETERS = {
   page: param.optional(param.integer('query: from 0.', { minimum: 0, maximum: PAGE_MAX })),
 }
 
+export const CARD = closed(
+  'A card, without its secret.',
+  {
+    _id: ref('id'),
+    batch_number: integer('Number of the batch.'),
+    serial_number: integer('Number in the batch.'),
+    charging_plan_name: text('Name of the charging plan.'),
+    service_provider: text('Service provider.'),
+    to: text('End of validity.'),
+    status: text('State.'),
+    creation_time: text('When it was created.'),
+    additional_information: text('Further information.'),
+    sid: integer('The subscriber that has redeemed it.'),
+    activation_datetime: text('When it was redeemed.'),
+    expired_on: text('When it expired.'),
+  },
+  ['sid', 'activation_datetime', 'expired_on'],
+)
+
+export const CARD_DETAILS = [
+  ref<readonly ValueOf<typeof CARD>[]>('cards.list', 'create, query: cards.'),
+  integer('update, delete: number of cards.'),
+] as const
+
+interface CardAnswer {
+  readonly desc: string
+  readonly details: ValueOf<(typeof CARD_DETAILS)[number]>
+}
+
 /** Parameters with secrets. */
 export const CARD_SECRETS = ['cards', 'query'] as const
 
@@ -78,7 +108,7 @@ export async function runCardMethod(
   method: CardMethod,
   parameters: CardParameters,
   call: ActionCall,
-): Promise<ActionAnswer> {
+): Promise<CardAnswer> {
   const { cardGuesses, actor } = call
   const run = () => RUN[method](parameters, call)
   const isGuess = method !== 'create' && parameters.query?.['secret'] !== undefined
@@ -91,7 +121,7 @@ export async function runCardMethod(
   }
 }
 
-type RunMethod = (parameters: CardParameters, call: ActionCall) => Promise<ActionAnswer>
+type RunMethod = (parameters: CardParameters, call: ActionCall) => Promise<CardAnswer>
 
 const RUN: Readonly<Record<CardMethod, RunMethod>> = {
   async create({ cards }, call) {
@@ -271,8 +301,8 @@ function digestsOf(secrets: readonly string[], { catalog, config }: ActionCall):
 
 const DATES = ['activation_datetime', 'expired_on']
 
-function viewOf(card: WithId<CardDocument>, { config }: ActionCall): Fields {
+function viewOf(card: WithId<CardDocument>, { config }: ActionCall) {
   const { secret_hmac: _, status, used_by: __, ...view } = card
   const shape = { timeZone: config.rating.timeZone, dateFields: DATES }
-  return readView({ ...view, status: displayStatus(status) }, shape)
+  return readView({ ...view, status: displayStatus(status) }, shape) as ValueOf<typeof CARD>
 }

@@ -3,12 +3,12 @@ import { Type } from '@sinclair/typebox'
 import { isInvoiceKey } from '../../billing/cycle/cycle-key.ts'
 import { integerFrom } from '../../billing/payments/payment-order.ts'
 import type { Filter } from '../../catalog/collections.ts'
-import { anyValue, listOf, mapOf } from '../../catalog/entities/json-schema.ts'
+import { listOf, ref } from '../../catalog/entities/json-schema.ts'
 import type { BillrunDocument } from '../../catalog/records/money/bill.ts'
 import { ActionError } from '../../requests/errors.ts'
 import { type ActionCall, action } from './action.ts'
 import { invoiceView } from './invoice-view.ts'
-import { param } from './parameters.ts'
+import { ONE_OR_SEVERAL, param, WHOLE_NUMBERS } from './parameters.ts'
 
 const IDS_MAX = 1_000
 const INVOICES_MAX = 10_000
@@ -19,11 +19,11 @@ export const querybillrun = action({
   about: 'Invoices of accounts, by cycle',
   isReadByGet: true,
   parameters: Type.Object({
-    aid: param.optional(param.json('Accounts: a list, or numbers separated by commas.')),
-    sid: param.optional(param.json('Only invoices with these subscribers; likewise.')),
-    billrun: param.optional(param.json('Keys of cycles: one or a list; all if not given.')),
+    aid: param.optional(param.json('Accounts.', ...WHOLE_NUMBERS)),
+    sid: param.optional(param.json('Only invoices with these subscribers.', ...WHOLE_NUMBERS)),
+    billrun: param.optional(param.json('Keys of cycles; all if not given.', ...ONE_OR_SEVERAL)),
   }),
-  answer: { details: listOf(mapOf(anyValue('A field.'), 'An invoice.'), 'Invoices.') },
+  answer: { details: listOf(ref<object>('invoices.shown'), 'Invoices.') },
   example: { parameters: { aid: '1,2', billrun: '202610' }, answer: { details: [] } },
   async run({ aid: aids, sid: sids, billrun }, call) {
     const { catalog } = call

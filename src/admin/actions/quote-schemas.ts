@@ -1,6 +1,5 @@
 /** Schemas of quotes in answers: components of the OpenAPI document. */
 import {
-  anyValue,
   choice,
   closed,
   flag,
@@ -85,8 +84,8 @@ const CASE_RESULT: Schema = closed(
         {
           event: integer('Place of the event, from 0.'),
           field: text('Dotted path in its result.'),
-          expected: anyValue('The expected value.'),
-          actual: anyValue('The value; absent if the result has none.'),
+          expected: ref('comparedValue', 'The expected value.'),
+          actual: ref('comparedValue', 'The value; absent if the result has none.'),
         },
         ['actual'],
       ),

@@ -2,7 +2,7 @@
 import { type Static, Type } from '@sinclair/typebox'
 import { type LiveUsage, quoteUsage, readLiveState } from '../../billing/quote/live.ts'
 import { caseSteps, quoteView } from '../../billing/quote/quote-case.ts'
-import { anyValue, either, listOf, mapOf, ref } from '../../catalog/entities/json-schema.ts'
+import { customFields, either, listOf, ref } from '../../catalog/entities/json-schema.ts'
 import { NUMBER_CHARS_MAX, TEXT_CHARS_MAX } from '../../file-types/decode-errors.ts'
 import { ActionError } from '../../requests/errors.ts'
 import { type ActionCall, action } from './action.ts'
@@ -26,7 +26,7 @@ const PARAMETERS = Type.Object({
   urt: param.optional(param.date('Time of the usage; now by default.')),
   cases: param.optional(
     param.list(
-      mapOf(anyValue('A member.'), 'A case.'),
+      customFields('A case (docs/QUOTES.md).'),
       `In place of a subscriber: at most ${CASES_MAX} cases with at most ${EVENTS_MAX} events.`,
     ),
   ),

@@ -16,7 +16,7 @@ import { ActionError } from '../../requests/errors.ts'
 import { type ActionCall, action } from './action.ts'
 import { refuseOthers } from './members.ts'
 import { param } from './parameters.ts'
-import { RELEASED_SESSION } from './session-schemas.ts'
+import { RELEASED_SESSION, type ReleasedSession } from './session-schemas.ts'
 
 const SESSIONS_MAX = 100
 const TEXT_MAX = 1_000
@@ -60,7 +60,7 @@ export const releasesessions = action({
   async run({ sessions: listed, reason, now = false }, call) {
     if (reason.trim() === '') throw new ActionError('Field reason must not be empty')
     const named = namesIn(listed)
-    const details: object[] = []
+    const details: ReleasedSession[] = []
     for (const one of named) details.push(await release(one, reason, now, call))
     return { details }
   },
@@ -86,7 +86,12 @@ function namesIn(listed: readonly unknown[]): readonly SessionRef[] {
 }
 
 /** A session that cannot be ended is reported, and the others are still ended. */
-async function release(named: SessionRef, reason: string, isImmediate: boolean, call: ActionCall) {
+async function release(
+  named: SessionRef,
+  reason: string,
+  isImmediate: boolean,
+  call: ActionCall,
+): Promise<ReleasedSession> {
   const { ledger, audit, actor, nowMs, config } = call
   const { commitAttemptsMax: attemptsMax, replayMs } = config.ledger
   try {

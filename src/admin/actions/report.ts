@@ -16,7 +16,7 @@ import { MEDIA_TYPES, REPORT_FORMATS, type ReportFormat, reportText } from '../.
 import { booleanOf } from '../../requests/cast-value.ts'
 import { ActionError, NotAllowedError } from '../../requests/errors.ts'
 import { monotonicMs } from '../../runtime/clock.ts'
-import { type ActionAnswer, type ActionCall, action, FILE } from './action.ts'
+import { type ActionCall, type AnswerOf, action, FILE } from './action.ts'
 import { param } from './parameters.ts'
 
 const PAGE_MAX = 1_000_000
@@ -49,12 +49,29 @@ const PARAMETERS = Type.Object({
 
 type ReportParameters = Static<typeof PARAMETERS>
 
-const FILE_SCHEMA = schema.object('The file that is written.', {
+const FILE_SCHEMA = schema.closed('The file that is written.', {
   url: schema.text('Address of the file; 202 until it is complete.'),
   job: schema.text('Id of the job, as in `/billapi/jobs/get`.'),
   format: schema.choice(REPORT_FORMATS, 'Format.'),
   expires: schema.text('When the address expires and the file is removed.'),
 })
+
+export const REPORT_ROW = schema.customFields('A row: values by key of the column.')
+
+const ANSWER = {
+  details: schema.listOf(REPORT_ROW, 'Rows.'),
+  next_page: schema.flag('Whether there are further rows.'),
+  execution_time: schema.text('Seconds.'),
+  file_url: param.optional(
+    schema.text('Address of the file, if there are too many rows for the answer.'),
+  ),
+  file: param.optional(FILE_SCHEMA),
+} as const
+
+type ReportAnswer = AnswerOf<typeof ANSWER>
+type Part<K extends keyof typeof ANSWER> = { readonly [N in K]: schema.ValueOf<(typeof ANSWER)[N]> }
+type Rows = Part<'details' | 'next_page'>
+type Ordered = Part<'file_url' | 'file'>
 
 export const report = action({
   name: 'report',
@@ -62,13 +79,7 @@ export const report = action({
   about: 'Run a report',
   parameters: PARAMETERS,
   files: ['text/csv'],
-  answer: {
-    details: schema.listOf(schema.mapOf(schema.anyValue('A value.'), 'A row.'), 'Rows.'),
-    next_page: schema.flag('Whether there are further rows.'),
-    execution_time: schema.text('Seconds.'),
-    file_url: schema.text('Address of the file, if there are too many rows for the answer.'),
-    file: FILE_SCHEMA,
-  },
+  answer: ANSWER,
   example: {
     parameters: {
       report: {
@@ -184,8 +195,8 @@ async function rowsOf(
   loaded: Report,
   { page = 0, size = -1 }: ReportParameters,
   call: ActionCall,
-  order: () => Promise<ActionAnswer>,
-): Promise<ActionAnswer> {
+  order: () => Promise<Ordered>,
+): Promise<Rows | Ordered> {
   const { config, nowMs, signal } = call
   const { rowsMax } = config.reports
   if (size > rowsMax) throw new ActionError(`Field size must be at most ${rowsMax}`)
@@ -212,7 +223,7 @@ async function collected(rows: ReportRows): Promise<Fields[]> {
   return found
 }
 
-async function csv(loaded: Report, options: TextSettings, call: ActionCall): Promise<ActionAnswer> {
+async function csv(loaded: Report, options: TextSettings, call: ActionCall): Promise<ReportAnswer> {
   const { config, nowMs, signal } = call
   const { fileRowsMax } = config.reports
   const run = { report: loaded, skip: 0, limit: fileRowsMax + 1, nowMs, signal }
@@ -247,7 +258,7 @@ async function ordered(
   { file_format: format = 'csv' }: ReportParameters,
   options: TextSettings,
   call: ActionCall,
-): Promise<ActionAnswer> {
+): Promise<Ordered> {
   const { actor, clock, reports, baseUrl } = call
   await recordReportRead(call, actor, loaded, null)
   const order = { ...options, format, definition: partsOf(definition), actor }

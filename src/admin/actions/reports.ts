@@ -11,11 +11,28 @@ import { DASHBOARDS } from '../../reports/dashboards.ts'
 import { readersOf } from '../../reports/definition.ts'
 import { entityNamed } from '../../reports/report-entities.ts'
 import { ActionError, NotAllowedError } from '../../requests/errors.ts'
-import { type ActionAnswer, type ActionCall, action } from './action.ts'
+import { type ActionCall, type AnswerOf, action } from './action.ts'
 import { param } from './parameters.ts'
-import { refuseDefinitions } from './report.ts'
+import { REPORT_ROW, refuseDefinitions } from './report.ts'
 
 const REPORTS_MAX = 10_000
+
+const ANSWER = {
+  status: param.optional(
+    schema.either(
+      '1, or true with a dashboard.',
+      schema.constant(1, 'Reports.'),
+      schema.constant(true, 'A dashboard.'),
+    ),
+  ),
+  details: schema.either(
+    'Reports by key, or rows of the dashboard.',
+    schema.listOf(schema.ref<object>('reports.entity'), 'Reports.'),
+    schema.listOf(REPORT_ROW, 'Rows of the dashboard.'),
+  ),
+} as const
+
+type ReportsAnswer = AnswerOf<typeof ANSWER>
 
 export const reports = action({
   name: 'reports',
@@ -27,16 +44,7 @@ export const reports = action({
       param.text(`A dashboard instead of the list: ${Object.keys(DASHBOARDS).join(', ')}.`),
     ),
   }),
-  answer: {
-    status: {
-      description: '1, or true with a dashboard.',
-      type: ['integer', 'boolean'],
-    },
-    details: schema.listOf(
-      schema.mapOf(schema.anyValue('A value.'), 'A report, or a row.'),
-      'Reports by key, or rows of the dashboard.',
-    ),
-  },
+  answer: ANSWER,
   example: {
     parameters: { action: 'totalRevenue' },
     answer: { status: true, details: [{ billrun_key: '202605', due: 1250.5 }] },
@@ -46,7 +54,7 @@ export const reports = action({
   },
 })
 
-async function dashboard(name: string, call: ActionCall): Promise<ActionAnswer> {
+async function dashboard(name: string, call: ActionCall): Promise<ReportsAnswer> {
   const run = Object.hasOwn(DASHBOARDS, name) ? DASHBOARDS[name] : undefined
   if (run === undefined) {
     throw new ActionError(`Reports controller - cannot find action: ${name.slice(0, 64)}`)
@@ -64,7 +72,7 @@ function mayRead(definition: CollectionDefinition, { permits }: ActionCall): Pro
   return permits({ collection: definition.name, name: 'get', usual: readersOf(definition) })
 }
 
-async function saved(call: ActionCall): Promise<ActionAnswer> {
+async function saved(call: ActionCall): Promise<ReportsAnswer> {
   await refuseDefinitions(call)
   const { catalog, nowMs, config } = call
   const now = new Date(nowMs)

@@ -5,7 +5,7 @@ import { calendarOf } from '../../billing/credit/credits.ts'
 import { keyAt } from '../../billing/cycle/cycle-key.ts'
 import { appendAudit } from '../../catalog/audit/audit.ts'
 import { ObjectId } from '../../catalog/collections.ts'
-import { anyValue, listOf, mapOf } from '../../catalog/entities/json-schema.ts'
+import { customFields, listOf } from '../../catalog/entities/json-schema.ts'
 import type { RebalanceDocument } from '../../catalog/records/usage/rebalance-document.ts'
 import { isCycleKey } from '../../domain/cycle.ts'
 import { type Fields, isObject } from '../../domain/fields.ts'
@@ -14,8 +14,8 @@ import { integerOf } from '../../requests/cast-value.ts'
 import { ActionError, ApiError } from '../../requests/errors.ts'
 import { type ActionCall, action } from './action.ts'
 import { openFilter } from './open-query.ts'
-import { rebalanceView } from './operation-view.ts'
-import { param } from './parameters.ts'
+import { QUEUED_LINES, rebalanceView } from './operation-view.ts'
+import { JSON_TEXT, param, WHOLE_NUMBERS } from './parameters.ts'
 
 const ACCOUNTS_MAX = 1_000
 
@@ -24,13 +24,15 @@ export const resetlines = action({
   level: 'write',
   about: 'Queue the lines of accounts for rating again; this version does not run the queue',
   parameters: Type.Object({
-    aid: param.optional(param.json('Accounts: a list, or numbers separated by commas.')),
+    aid: param.optional(param.json('Accounts.', ...WHOLE_NUMBERS)),
     billrun_key: param.optional(param.text('Key of the cycle; the current one by default.')),
-    query: param.optional(param.json('Conditions on the lines.')),
+    query: param.optional(
+      param.json('Conditions on the lines.', customFields('By field.'), JSON_TEXT),
+    ),
   }),
   answer: {
     details: listOf(
-      mapOf(anyValue('A field.'), 'A request in the queue.'),
+      QUEUED_LINES,
       'One for each account; an equal one that waits already is not added again.',
     ),
   },

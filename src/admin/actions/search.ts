@@ -1,6 +1,14 @@
 /** `search`: customers by a number, a name or an e-mail address. */
 import { Type } from '@sinclair/typebox'
-import { choice, closed, integer, listOf, text } from '../../catalog/entities/json-schema.ts'
+import {
+  choice,
+  closed,
+  flag,
+  integer,
+  listOf,
+  text,
+  type ValueOf,
+} from '../../catalog/entities/json-schema.ts'
 import type { Fields } from '../../domain/fields.ts'
 import { DEFINITIONS } from '../../entities/definitions/collections.ts'
 import { recordRead } from '../../entities/read-records.ts'
@@ -65,7 +73,7 @@ export const search = action({
   answer: {
     details: listOf(HIT, `At most ${HITS_MAX}, exact ones first.`),
     searched: listOf(choice([...NUMBERS, ...NAMES], 'A field.'), 'The fields that were searched.'),
-    more: { type: 'boolean', description: 'Whether there are more hits.' },
+    more: flag('Whether there are more hits.'),
   },
   example: {
     parameters: { q: '+44 7700 900-123' },
@@ -223,12 +231,12 @@ async function recordHits(
 
 const SHOWN = ['firstname', 'lastname', 'email', 'msisdn', 'plan'] as const
 
-function hitOf({ collection, field, match, row }: Found) {
+function hitOf({ collection, field, match, row }: Found): ValueOf<typeof HIT> {
   const details = SHOWN.flatMap((name) => {
     const value = row[name]
     return typeof value === 'string' && value !== '' ? [[name, value] as const] : []
   })
-  const { aid, sid } = row
+  const { aid, sid } = row as Fields & { readonly aid: number }
   const numbers = typeof sid === 'number' ? { aid, sid } : { aid }
   return { collection, field, match, ...numbers, ...Object.fromEntries(details) }
 }

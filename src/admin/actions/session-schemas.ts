@@ -7,6 +7,7 @@ import {
   number,
   type Schema,
   text,
+  type ValueOf,
 } from '../../catalog/entities/json-schema.ts'
 
 const SERVICES = listOf(
@@ -60,3 +61,5 @@ export const RELEASED_SESSION = closed(
   },
   ['why', 'nodes_notified', 'released'],
 )
+
+export type ReleasedSession = ValueOf<typeof RELEASED_SESSION>

@@ -1,7 +1,18 @@
 /** `POST /api/subscribersautorenew`: auto-renewals of a subscriber by charging plan and dates. */
 import { Type } from '@sinclair/typebox'
 import type { RawDocument } from '../../catalog/compile/document.ts'
-import { anyValue, listOf, mapOf } from '../../catalog/entities/json-schema.ts'
+import {
+  choice,
+  customFields,
+  date,
+  either,
+  integer,
+  listOf,
+  object,
+  orNull,
+  ref,
+  text,
+} from '../../catalog/entities/json-schema.ts'
 import { NOT_DELETED } from '../../catalog/revisions/validity.ts'
 import { type Fields, isObject } from '../../domain/fields.ts'
 import { readView } from '../../entities/views.ts'
@@ -15,14 +26,63 @@ import {
 import { ActionError, EntityRuleError } from '../../requests/errors.ts'
 import { parseJson } from '../../requests/json-text.ts'
 import type { RawParameters } from '../../requests/raw-parameters.ts'
-import { type ActionAnswer, type ActionCall, action, type EntityAction } from './action.ts'
+import { type ActionCall, type AnswerOf, action, type EntityAction } from './action.ts'
 import { dateAt, memberAt, positiveIntegerOf, refuseOthers } from './members.ts'
-import { param } from './parameters.ts'
+import { JSON_TEXT, param } from './parameters.ts'
 
+const INTERVALS: readonly Interval[] = ['day', 'week', 'month']
+const OPERATIONS = ['inc', 'set'] as const
 const METHODS = ['query', 'update', 'bydelta'] as const
 
 /** Codes of the errors of each method, in `display.code`. */
 const CODES = { query: 1300, update: 1320, bydelta: 1340 } as const
+
+const INTERVAL = choice(INTERVALS, '`month` by default.')
+const OPERATION = choice(OPERATIONS, '`inc` by default.')
+const EXPECTED = either(
+  'An auto-renewal.',
+  object(
+    'Its terms.',
+    {
+      charging_plan: text('Name of the charging plan.'),
+      from: date('Begin.'),
+      to: date('End.'),
+      interval: INTERVAL,
+      operation: OPERATION,
+    },
+    ['charging_plan', 'to'],
+  ),
+  JSON_TEXT,
+)
+
+const renewalTime = (description: string) => ref<unknown>('dateText', description)
+const stored = (description: string, ...types: readonly string[]) => ({ description, type: types })
+
+const RENEWAL = object('An auto-renewal.', {
+  _id: ref('id'),
+  aid: integer('The account.'),
+  sid: integer('The subscriber.'),
+  charging_plan_name: text('Name of the charging plan.'),
+  charging_plan_external_id: stored('Its number.', 'integer', 'string', 'null'),
+  interval: text('`day`, `week` or `month`.'),
+  operation: stored('`inc` or `set`; null if nothing says.', 'string', 'null'),
+  from: renewalTime('Begin.'),
+  to: renewalTime('End.'),
+  creation_time: renewalTime('When it was created.'),
+  last_renew_date: orNull(renewalTime('The time.'), 'The last renewal.'),
+  next_renew_date: orNull(renewalTime('The time.'), 'The next renewal.'),
+  done: integer('Number of renewals that were done.'),
+  remain: integer('Number of renewals that remain.'),
+  includes: either(
+    'The charging plan: what is loaded.',
+    customFields('By usage type or name.'),
+    listOf(customFields('A bucket.'), 'Each.'),
+  ),
+})
+
+const ANSWER = { details: listOf(RENEWAL, 'Auto-renewals.') } as const
+
+type RenewalAnswer = AnswerOf<typeof ANSWER>
 
 const PARAMETERS = Type.Object({
   method: param.choice(METHODS, 'What to do.'),
@@ -34,10 +94,7 @@ const PARAMETERS = Type.Object({
   ),
   sid: param.optional(param.integer('bydelta: the subscriber.', { minimum: 1 })),
   expected: param.optional(
-    param.list(
-      anyValue('An object with `charging_plan`, `to`, `from`, `interval`, `operation`.'),
-      'bydelta: all auto-renewals that the subscriber shall have.',
-    ),
+    param.list(EXPECTED, 'bydelta: all auto-renewals that the subscriber shall have.'),
   ),
 })
 
@@ -49,9 +106,7 @@ export const subscribersautorenew = action({
   about: 'Query and change auto-renewals of a subscriber',
   entityActions: entityActionsOf,
   parameters: PARAMETERS,
-  answer: {
-    details: listOf(mapOf(anyValue('A field.'), 'An auto-renewal.'), 'Auto-renewals, as stored.'),
-  },
+  answer: ANSWER,
   example: {
     parameters: { method: 'query', query: { sid: 2 } },
     answer: { desc: 'Success querying auto renew', details: [] },
@@ -78,7 +133,7 @@ function entityActionsOf(raw: RawParameters): readonly EntityAction[] {
   ]
 }
 
-type RunMethod = (parameters: Parameters, call: ActionCall) => Promise<ActionAnswer>
+type RunMethod = (parameters: Parameters, call: ActionCall) => Promise<RenewalAnswer>
 
 const RUN: Readonly<Record<(typeof METHODS)[number], RunMethod>> = {
   async query({ query }, call) {
@@ -133,9 +188,6 @@ function refuseRepeated(requested: readonly RequestedRenewal[]): void {
   if (index === -1) return
   throw new EntityRuleError(`expected.${index}.charging_plan ${plans[index]} is repeated`)
 }
-
-const INTERVALS: readonly Interval[] = ['day', 'week', 'month']
-const OPERATIONS = ['inc', 'set'] as const
 
 function termsOf(
   terms: Fields,

@@ -1,9 +1,9 @@
 /** OpenAPI operations of the actions, generated from their declarations. */
-import type { TSchema } from '@sinclair/typebox'
+import { type TSchema, TypeGuard } from '@sinclair/typebox'
 import {
-  anyValue,
+  customFields,
   either,
-  mapOf,
+  type Members,
   object,
   ref,
   refName,
@@ -49,7 +49,7 @@ function pathItemOf(action: Action, path: string, baseUrl: string): PathItem {
     operationId: `${id}.get`,
     ...sharedParts(action),
     ...codeSamples({ method: 'GET', path, baseUrl, query: example.parameters }),
-    parameters: Object.entries(parametersOf(action)).map(([parameter, schema]) =>
+    parameters: Object.entries(plain(action.parameters.properties)).map(([parameter, schema]) =>
       inAddress(parameter, schema, example.parameters[parameter]),
     ),
     responses: responsesOf(action),
@@ -77,16 +77,13 @@ function deprecationText({ since, successors, selectedBy }: Deprecation): string
 }
 
 /** Drops the symbols of TypeBox. */
-function parametersOf({ parameters }: Action): Record<string, Schema> {
-  const plain = Object.entries(parameters.properties as Record<string, TSchema>)
-  return Object.fromEntries(
-    plain.map(([name, schema]) => [name, JSON.parse(JSON.stringify(schema)) as Schema]),
-  )
-}
+const plain = (members: Members) => JSON.parse(JSON.stringify(members)) as Members
 
 function isCompound(schema: Schema): boolean {
-  const { type } = schema
-  return type === 'array' || type === 'object' || refName(schema) === 'jsonValue'
+  const { type, anyOf } = schema
+  const isJson =
+    anyOf !== undefined || ['jsonValue', 'customFields'].includes(refName(schema) ?? '')
+  return type === 'array' || type === 'object' || isJson
 }
 
 /** In the query string, objects and lists are JSON text. Each parameter has an example. */
@@ -100,17 +97,18 @@ function inAddress(name: string, schema: Schema, example: unknown): Schema {
 }
 
 function exampleOf(schema: Schema): unknown {
-  const { type, enum: values } = schema
+  const { type, enum: values, anyOf } = schema
   if (Array.isArray(values)) return values[0]
+  if (Array.isArray(anyOf)) return exampleOf(anyOf[0])
   if (refName(schema) === 'dateGiven') return '2026-03-01'
   if (type === 'array') return []
-  if (type === 'object') return {}
+  if (type === 'object' || refName(schema) === 'customFields') return {}
   if (type === 'boolean') return true
   return type === 'integer' || refName(schema) === 'amount' ? 1 : '1'
 }
 
 function bodyOf(action: Action): Schema {
-  const parameters = parametersOf(action)
+  const parameters = plain(action.parameters.properties)
   const required = [...(action.parameters.required ?? [])]
   const schema = object('Parameters.', parameters, required)
   const example = action.example.parameters
@@ -135,18 +133,18 @@ const REFUSED = ['actionError', 'fieldsError', 'permissionError', 'loginError'] 
 
 function responsesOf(action: Action): Record<string, Schema> {
   const { answer, example, isMoney, isReadByGet, writesByGet, files = [] } = action
+  const required = Object.entries(answer).flatMap(([name, each]) =>
+    TypeGuard.IsOptional(each as TSchema) ? [] : [name],
+  )
   const schema = object(
     'The answer.',
     {
       status: answer['status'] ?? { type: 'integer', const: 1, description: '1: success.' },
       desc: answer['desc'] ?? text('`success`.'),
-      input: either(
-        'The parameters of the call, without credentials.',
-        mapOf(anyValue('A parameter.'), 'By name.'),
-      ),
-      ...answer,
+      input: customFields('The parameters of the call, without credentials.'),
+      ...plain(answer),
     },
-    ['status', 'desc', 'input'],
+    [...new Set(['status', 'desc', 'input', ...required])],
   )
   const done = envelopeOf(example.parameters, example.answer)
   const errors = Object.fromEntries(REFUSED.map((name) => [name, ERROR_EXAMPLES[name]]))

@@ -12,8 +12,8 @@ import {
   type Schema,
   text,
 } from '../../catalog/entities/json-schema.ts'
+import { RECORD_COMPOUNDS } from '../../catalog/records/record-schemas.ts'
 import { type Reason, reasons } from '../../domain/charge-outcome.ts'
-import { RECORD_COMPOUNDS } from '../../entities/records/record-schemas.ts'
 import { ADDRESS_TYPES, FINAL_UNIT_ACTIONS } from '../../file-types/answer-settings.ts'
 import {
   defaultFields,

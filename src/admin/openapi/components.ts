@@ -2,6 +2,7 @@
 import {
   anyValue,
   choice,
+  customFields,
   flag,
   integer,
   listOf,
@@ -144,7 +145,7 @@ const OPTION_SCHEMAS: Readonly<Record<string, Schema>> = {
     { type: 'integer', enum: [0, 1, 2], description: '0 active, 1 future, 2 expired.' },
     'States of the revisions to return; active and future by default.',
   ),
-  additional: mapOf(anyValue('A value.'), 'Stored in the line of the change.'),
+  additional: customFields('Stored in the line of the change.'),
   file_name: text('Name of the downloaded file, without the extension.'),
   delimiter: text('Character between cells; a comma by default.'),
   format: choice(['csv', 'jsonl'], '`csv`, or JSON lines.'),

@@ -3,6 +3,7 @@ import {
   amount,
   anyValue,
   choice,
+  customFields,
   date,
   either,
   flag,
@@ -11,6 +12,7 @@ import {
   mapOf,
   number,
   object,
+  open,
   ref,
   type Schema,
   text,
@@ -45,6 +47,11 @@ const VALUES: Readonly<Record<string, Schema>> = {
     examples: ['a text', 7, { size: 'L' }],
   },
   jsonObject: mapOf(ref('jsonValue'), 'A JSON object.'),
+  customFields: mapOf(
+    ref('jsonValue'),
+    'Fields that the operator, the caller or a customer system names; stored unchanged.',
+  ),
+  comparedValue: anyValue('A text, number, flag or list that is compared; stored unchanged.'),
   // Not defined with `jsonValue`: types generated from a recursive list would be useless.
   jsonList: listOf(either('A member.', ...PLAIN_VALUES, ref('jsonRows')), 'A JSON list.'),
   jsonRows: listOf(either('A member.', ...PLAIN_VALUES, ref('jsonCells')), 'A list in a list.'),
@@ -90,7 +97,7 @@ const VALUES: Readonly<Record<string, Schema>> = {
   },
   usageTypeNames: listOf(text('A usage type, such as `call`.'), 'Usage types.'),
   usageTypeMap: mapOf(
-    mapOf(anyValue('Stored unchanged.'), 'Settings of one usage type; may be empty.'),
+    customFields('Settings of one usage type; may be empty.'),
     'Usage types as keys.',
   ),
 }
@@ -175,8 +182,8 @@ const PRICES: Readonly<Record<string, Schema>> = {
 
 /** Content of plans and services, and entries of their holders. */
 const OFFERS: Readonly<Record<string, Schema>> = {
-  includedGroup: {
-    ...object('Included units (`value`) or money (`cost`); exactly one of them.', {
+  includedGroup: open(
+    object('Exactly one of `value` and `cost`; or in the older form base units by usage type.', {
       value: amount('Included base units, or `UNLIMITED`.'),
       cost: amount('Included money, or `UNLIMITED`.'),
       usage_types: either(
@@ -198,8 +205,7 @@ const OFFERS: Readonly<Record<string, Schema>> = {
         'Whether it is multiplied by the quantity of the service; true by default.',
       ),
     }),
-    additionalProperties: anyValue('The older form: base units by usage type.'),
-  },
+  ),
   include: object('Services, units and money that a plan or service includes.', {
     services: listOf(text('Name of a service.'), 'Services that come with the plan.'),
     groups: mapOf(ref('includedGroup'), 'Included units and money by name of the group.'),
@@ -223,7 +229,7 @@ const OFFERS: Readonly<Record<string, Schema>> = {
     {
       field: text('Name of the field.'),
       op: choice(CONDITION_OPERATORS, 'Comparison operator.'),
-      value: anyValue('Value to compare with; a list for `in` and `nin`.'),
+      value: ref('comparedValue', 'Value to compare with; a list for `in` and `nin`.'),
     },
     ['field', 'op'],
   ),
@@ -231,15 +237,14 @@ const OFFERS: Readonly<Record<string, Schema>> = {
   conditionFields: object('Conditions that must all be met.', {
     fields: listOf(ref('condition'), 'The conditions.'),
   }),
-  overrideValue: {
-    ...object('Fields that replace those of the plan, service or discount.', {
+  overrideValue: open(
+    object('Fields that replace those of the plan, service or discount.', {
       price: listOf(ref('cyclePrice'), 'Price by cycle.'),
       rates: ref('offerPrices', 'Prices that override those of rates.'),
       include: ref('include', 'Included services, units and money.'),
       disallowed_rates: listOf(text('Key of a rate.'), 'Rates that must not be used.'),
     }),
-    additionalProperties: anyValue('Any other field; stored unchanged.'),
-  },
+  ),
   override: object(
     'Overridden fields of a plan, service or discount, for one holder.',
     {
@@ -261,8 +266,8 @@ const OFFERS: Readonly<Record<string, Schema>> = {
     type: text('Channel, such as `sms`.'),
     msg: text('Text of the message.'),
   }),
-  bucketOfGroup: {
-    ...object('A bucket that a prepaid group tops up, with one amount.', {
+  bucketOfGroup: open(
+    object('A bucket that a prepaid group tops up, with one amount.', {
       pp_includes_external_id: integer('Number of the prepaid include.'),
       pp_includes_name: text('Name of the prepaid include, instead of the number.'),
       operation: choice(['default', 'inc', 'set', 'new'], '`default`: that of the group.'),
@@ -272,8 +277,7 @@ const OFFERS: Readonly<Record<string, Schema>> = {
       total_cost: amount('Money for all usage types, instead of `value`.'),
       period: ref('bucketPeriod', 'Validity period.'),
     }),
-    additionalProperties: anyValue('Any other field; stored unchanged.'),
-  },
+  ),
   bucketPeriod: object(
     'A period that starts with the top-up.',
     {
@@ -289,8 +293,8 @@ const OFFERS: Readonly<Record<string, Schema>> = {
 
 /** Parts of charges, discounts, accounts and reports. */
 const TERMS: Readonly<Record<string, Schema>> = {
-  subjectValue: {
-    ...object(
+  subjectValue: open(
+    object(
       'Amount of a charge or discount.',
       {
         value: amount('Money, or with type `percentage` a fraction: 0.1 is 10 %.'),
@@ -299,8 +303,7 @@ const TERMS: Readonly<Record<string, Schema>> = {
       },
       ['value'],
     ),
-    additionalProperties: anyValue('Any other field; stored unchanged.'),
-  },
+  ),
   subjectOperation: object(
     '`recurring_by_quantity`: the value for every so many units of the line.',
     {
@@ -313,8 +316,8 @@ const TERMS: Readonly<Record<string, Schema>> = {
     ['name', 'params'],
   ),
   subjectValues: mapOf(ref('subjectValue'), 'By name of the plan, service or rate.'),
-  chargeSubject: {
-    ...object('What the charge or discount applies to.', {
+  chargeSubject: open(
+    object('What the charge or discount applies to; further kinds have values by name.', {
       general: ref('subjectValue', 'The invoice.'),
       monthly_fees: ref('subjectValue', 'All recurring fees.'),
       matched_plans: ref('subjectValue', 'Plans that match the conditions.'),
@@ -323,8 +326,7 @@ const TERMS: Readonly<Record<string, Schema>> = {
       service: ref('subjectValues', 'Services by name.'),
       customer_service: ref('subjectValues', 'Services of the account by name.'),
     }),
-    additionalProperties: anyValue('Another kind of subject: values by name.'),
-  },
+  ),
   serviceConditions: object('Conditions on services.', {
     any: listOf(ref('conditionFields'), 'Each must be met by one of the services.'),
   }),
@@ -347,8 +349,8 @@ const TERMS: Readonly<Record<string, Schema>> = {
     { sid: integer('Number of the subscriber.'), allowance: amount('The amount, above 0.') },
     ['sid', 'allowance'],
   ),
-  paymentMeans: {
-    ...object('A payment method.', {
+  paymentMeans: open(
+    object('A payment method.', {
       name: text('Name of the payment gateway.'),
       card_token: text('Token of the card. Stored encrypted, and never returned.'),
       card_expiration: date('When the card expires.'),
@@ -358,17 +360,15 @@ const TERMS: Readonly<Record<string, Schema>> = {
       auth_number: text('Authorisation number. Stored encrypted, and never returned.'),
       four_digits: text('Last digits of the card.'),
     }),
-    additionalProperties: anyValue('Any other field; stored unchanged.'),
-  },
-  paymentGateway: {
-    ...object('Payment settings of an account.', {
+  ),
+  paymentGateway: open(
+    object('Payment settings of an account.', {
       active: ref('paymentMeans', 'The active payment method.'),
       former: listOf(ref('paymentMeans'), 'Former payment methods.'),
     }),
-    additionalProperties: anyValue('Any other field; stored unchanged.'),
-  },
-  reportPart: {
-    ...object('A column, condition, sort order or format of a report.', {
+  ),
+  reportPart: open(
+    object('A column, condition, sort order or format of a report.', {
       key: text('Name of the part.'),
       field: text('Name of the field, or key of the column.'),
       field_name: text('Name of the field of a column.'),
@@ -377,12 +377,11 @@ const TERMS: Readonly<Record<string, Schema>> = {
         description: 'Comparison operator or sort direction.',
         type: ['string', 'number'],
       },
-      value: anyValue('Value to compare with.'),
+      value: ref('comparedValue', 'Value to compare with.'),
       type: text('Type of the field.'),
       entity: text('Entity of the field.'),
     }),
-    additionalProperties: anyValue('Any other field; stored unchanged.'),
-  },
+  ),
 }
 
 export const COMPOUNDS: Readonly<Record<string, Schema>> = {

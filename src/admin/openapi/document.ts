@@ -2,13 +2,27 @@
  * Generates the OpenAPI 3.1 document of the entity API from the definitions that requests are
  * validated against.
  */
-import { anyValue, refName, type Schema } from '../../catalog/entities/json-schema.ts'
+import {
+  anyValue,
+  date,
+  type Members,
+  object,
+  open,
+  ref,
+  refName,
+  type Schema,
+} from '../../catalog/entities/json-schema.ts'
+import { INVOICE } from '../../catalog/records/money/money-schemas.ts'
+import { RECORD_COMPOUNDS } from '../../catalog/records/record-schemas.ts'
 import type { CollectionDefinition } from '../../entities/definitions/definition.ts'
 import { actionsOf } from '../../entities/definitions/params.ts'
 import { hasTrait } from '../../entities/definitions/traits.ts'
 import type { FieldDefinition } from '../../entities/fields/field-definition.ts'
-import { RECORD_COMPOUNDS } from '../../entities/records/record-schemas.ts'
 import { textDatesOf } from '../../entities/requests/text-dates.ts'
+import { BILL_DATES } from '../actions/bill.ts'
+import { LINE_DATES } from '../actions/bulkcredit.ts'
+import { INVOICE_DATES } from '../actions/invoice-view.ts'
+import { LIST_SCHEMAS } from '../actions/list-schemas.ts'
 import { QUOTE_SCHEMAS } from '../actions/quote-schemas.ts'
 import { ACTIONS } from '../actions/table.ts'
 import { ACTION_TAG, actionPaths } from './actions.ts'
@@ -111,6 +125,7 @@ const COMPONENTS: Readonly<Record<string, Schema>> = {
   ...NODE_SCHEMAS,
   ...SETTINGS_SCHEMAS,
   ...QUOTE_SCHEMAS,
+  ...LIST_SCHEMAS,
 }
 
 export function openApiDocument(
@@ -132,6 +147,13 @@ export function openApiDocument(
         responseKind,
       )
     }
+    const dates = SHOWN_DATES[collection]
+    if (dates !== undefined)
+      own[`${collection}.shown`] = entityResponseSchema(
+        { ...definition, textDates: dates },
+        fields,
+        'read',
+      )
     for (const name of actionsOf(definition)) {
       const action = definition.actions[name]
       if (action === undefined) continue
@@ -140,6 +162,7 @@ export function openApiDocument(
       Object.assign(own, operation.schemas)
     }
   }
+  own['invoices.shown'] = invoiceSchema()
   const responses = referencedComponents('responses', ERROR_RESPONSES, paths)
   return {
     openapi: '3.1.0',
@@ -170,18 +193,14 @@ function entityResponseSchema(
   responseKind: ResponseKind,
 ): Schema {
   const options = responseSchemaOptions(responseKind, textDatesOf(definition, fields))
-  const stored = Object.entries(storedFields(definition, fields))
-  const properties = stored.map(([name, schema]) => [
-    name,
-    responseSchema(schema, name, name, options),
-  ])
+  const properties = responseFields(storedFields(definition, fields), options)
   const isEntity = responseKind === 'read' && definition.keyField !== '_id'
   const isStored = responseKind === 'written' && !hasTrait(definition, 'isStoredLater')
   return {
     type: 'object',
     description: responseKind === 'read' ? SHOWN : 'The stored document.',
     properties: {
-      ...Object.fromEntries(properties),
+      ...properties,
       ...(isEntity && { revision_info: REVISION_INFO }),
     },
     ...(isStored && { required: ['_id'] }),
@@ -192,6 +211,27 @@ function entityResponseSchema(
 }
 
 const SHOWN = 'A document; `project` may exclude any part of it.'
+
+function responseFields(fields: Members, options: ResponseSchemaOptions): Members {
+  const shown = Object.entries(fields).map(([name, schema]) => [
+    name,
+    responseSchema(schema, name, name, options),
+  ])
+  return Object.fromEntries(shown)
+}
+
+/** Further dates that are texts in the answers of actions, by collection. */
+const SHOWN_DATES: Readonly<Record<string, readonly string[]>> = {
+  bills: BILL_DATES,
+  lines: LINE_DATES,
+}
+
+function invoiceSchema(): Schema {
+  const fields = { _id: ref('idGiven', 'Id of the document.'), ...INVOICE }
+  const created = { creation_time: date('When it was computed.') }
+  const options = responseSchemaOptions('read', INVOICE_DATES)
+  return open(object('An invoice.', responseFields({ ...fields, ...created }, options)))
+}
 
 function responseSchemaOptions(
   responseKind: ResponseKind,

@@ -1,7 +1,7 @@
 /** Settings and other parameters of an import (`../../entities/import`). */
 import {
-  anyValue,
   choice,
+  customFields,
   flag,
   listOf,
   mapOf,
@@ -43,8 +43,8 @@ export const IMPORT_FIELDS: Readonly<Record<string, Schema>> = {
   delimiter: text('Character between cells; a comma by default.'),
   map: mapOf(text('`__csvindex__N`, or a constant text.'), 'Source column by field.'),
   import_fields: listOf(ref('importField'), 'Formats of fields.'),
-  default_values: mapOf(anyValue('A value.'), 'Default values.'),
-  predefined_values: mapOf(anyValue('A value.'), 'Values that override those of the rows.'),
+  default_values: customFields('Default values, by field.'),
+  predefined_values: customFields('Values that override those of the rows.'),
   linker: ref('importLink', 'For subscribers: identifies the account.'),
   updater: ref('importLink', 'For `permanentchange`: identifies the entity.'),
   multi_field_action: mapOf(

@@ -1,6 +1,5 @@
 /** Schemas of the responses of endpoints outside the entity API. */
 import {
-  anyValue,
   closed,
   either,
   flag,
@@ -35,8 +34,6 @@ const OPTIONAL = ['must_change_password', 'must_enrol_totp'] as const
 
 /** OpenAPI components. */
 export const NODE_SCHEMAS: Readonly<Record<string, Schema>> = {
-  documentsById: mapOf(mapOf(anyValue('A field.'), 'A document.'), 'Documents by their ids.'),
-  valuesByField: mapOf(listOf(anyValue('A value.'), 'Values.'), 'Values by field.'),
   user: closed('The logged-in user.', USER, OPTIONAL),
   currentUser: closed(
     'The logged-in user, the session, and what the user may do.',

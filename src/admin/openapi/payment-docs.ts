@@ -1,6 +1,6 @@
 /** Requests and answers of payment gateways: their list, pages of customers, notifications. */
 import {
-  anyValue,
+  customFields,
   flag,
   listOf,
   mapOf,
@@ -48,7 +48,7 @@ export const PAYMENT_REQUESTS = {
     parameters: {
       name: text('Instance of the gateway.'),
       type: text('Kind of the event; others than `payment_intent.*` are ignored.'),
-      data: mapOf(anyValue('A member.'), 'The event, as the gateway defines it.'),
+      data: customFields('The event, as the gateway defines it.'),
     },
     example: {
       name: 'stripe',
@@ -96,7 +96,13 @@ export const PAYMENT_ANSWERS: Readonly<Record<string, NodeAnswer>> = {
             supported: flag('Always true.'),
             enabled: flag('Whether an instance is configured and enabled.'),
             instances: listOf(text('Name of an instance.'), 'The enabled instances.'),
-            params: mapOf(anyValue('The default; empty without one.'), 'Its parameters, by name.'),
+            params: mapOf(
+              {
+                type: ['string', 'number', 'boolean'],
+                description: 'The default; empty without one.',
+              },
+              'Its parameters, by name.',
+            ),
           }),
           'Gateways.',
         ),

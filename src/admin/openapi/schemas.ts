@@ -1,6 +1,5 @@
 /** JSON schemas of requests and responses, generated from the definitions. */
 import {
-  anyValue,
   date,
   either,
   flag,
@@ -11,6 +10,7 @@ import {
   type Schema,
   text,
 } from '../../catalog/entities/json-schema.ts'
+import { RECORD_FIELDS } from '../../catalog/records/record-schemas.ts'
 import { dottedNamePattern } from '../../entities/definitions/collections.ts'
 import type {
   ActionDefinition,
@@ -21,7 +21,6 @@ import type {
 import { hasTrait } from '../../entities/definitions/traits.ts'
 import type { FieldDefinition } from '../../entities/fields/field-definition.ts'
 import { optionsOf } from '../../entities/fields/rules.ts'
-import { RECORD_FIELDS } from '../../entities/records/record-schemas.ts'
 import type { Param } from '../../requests/param.ts'
 import { IMPORT_FIELDS } from './import-fields.ts'
 
@@ -362,7 +361,7 @@ export const FILTER_COMPOUNDS: Readonly<Record<string, Schema>> = {
   ...filterOf('number', number('A number.'), NEGATED('number')),
   ...filterOf('boolean', flag('True or false.'), NEGATED('boolean')),
   ...filterOf('id', ref('idGiven', 'An id.'), NEGATED('id')),
-  ...filterOf('value', anyValue('A value.'), { ...LISTS, ...NEGATED('value') }),
+  ...filterOf('value', ref('comparedValue', 'A value.'), { ...LISTS, ...NEGATED('value') }),
   momentFilter: either('A date, or operators with dates.', ref('dateGiven'), ref('dateFilter')),
   dateFilter: {
     ...object('Operators with dates.', {

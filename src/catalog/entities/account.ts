@@ -18,7 +18,7 @@ import {
   SERVICE_DATES,
   servicesField,
 } from './holder.ts'
-import { anyValue, listOf, mapOf, ref } from './json-schema.ts'
+import { customFields, listOf, ref } from './json-schema.ts'
 
 const DAYS = Array.from({ length: 28 }, (_, index) => String(index + 1))
 
@@ -75,7 +75,7 @@ export const AccountSchema = Type.Object({
   invoice_config: configuredField(
     unchecked(),
     { type: 'json', title: 'Settings of invoices' },
-    mapOf(anyValue('A setting.'), 'Settings of invoices.'),
+    customFields('Settings of invoices.'),
   ),
   credit_limit: creditLimitField(),
   account_import_id: field(

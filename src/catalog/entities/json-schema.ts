@@ -12,6 +12,8 @@ export type ValuesOf<P extends Members, O extends keyof P> = {
   readonly [K in Exclude<keyof P, O>]: ValueOf<P[K]>
 } & { readonly [K in O]?: ValueOf<P[K]> }
 
+export type Writable<T> = { -readonly [K in keyof T]: T[K] }
+
 /** With the type of its values, which exists for the compiler only, as `Static` of TypeBox. */
 export const typed = <T>(schema: Schema) => schema as unknown as TUnsafe<T>
 
@@ -26,6 +28,11 @@ export const number = (description: string) => typed<number>({ type: 'number', d
 export const flag = (description: string) => typed<boolean>({ type: 'boolean', description })
 
 export const nothing = (description: string) => typed<null>({ type: 'null', description })
+
+export const constant = <const T extends number | string | boolean>(
+  value: T,
+  description: string,
+) => typed<T>({ const: value, description })
 
 /** One of these values. */
 export const choice = <const T extends string>(values: readonly T[], description: string) =>
@@ -68,6 +75,17 @@ export const closed = <P extends Members, const O extends string = never>(
   })
 }
 
+/** An object that may also have members which are stored as they are sent. */
+export const open = <T extends object>(schema: TUnsafe<T>) =>
+  typed<T & Readonly<Record<string, unknown>>>({
+    ...schema,
+    additionalProperties: anyValue('Any other field; stored unchanged.'),
+  })
+
+/** The schema, or null. */
+export const orNull = <S extends Schema>(schema: S, description: string) =>
+  typed<ValueOf<S> | null>({ description, anyOf: [schema, nothing('None.')] })
+
 export const either = <const S extends readonly Schema[]>(description: string, ...anyOf: S) =>
   typed<ValueOf<S[number]>>({ description, anyOf })
 
@@ -86,3 +104,10 @@ export function refName({ $ref: pointer }: Schema): string | null {
 export const date = (description: string) => ref<Date>('dateGiven', description)
 export const amount = (description: string) => ref<number | string>('amount', description)
 export const anyValue = (description: string) => ref('jsonValue', description)
+
+/** Fields that the operator, the caller or a customer system names. */
+export const customFields = (description: string) =>
+  ref<Readonly<Record<string, unknown>>>('customFields', description)
+
+/** Existing clients know an empty object as an empty list. */
+export const emptyList = (description?: string) => ref<readonly never[]>('emptyObject', description)

@@ -14,7 +14,7 @@ import {
   text,
   unchecked,
 } from './entity.ts'
-import { anyValue, listOf, object, ref, text as textSchema } from './json-schema.ts'
+import { listOf, object, ref, text as textSchema } from './json-schema.ts'
 import { roundingField, taxField } from './recurring.ts'
 
 /** A number, or decimal text if a JSON number would not be exact. */
@@ -64,7 +64,10 @@ export const RateSchema = Type.Object({
     ...object('Values that rate matching compares.', {
       prefix: listOf(textSchema('Digits.'), 'Prefixes of called numbers; the longest wins.'),
     }),
-    additionalProperties: anyValue('A value, or a list of values of which one must match.'),
+    additionalProperties: ref(
+      'comparedValue',
+      'A value, or a list of values of which one must match.',
+    ),
   }),
   pricing_method: field(
     Type.Optional(choice(...PRICING_METHODS)),

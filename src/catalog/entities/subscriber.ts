@@ -23,7 +23,7 @@ import {
   SERVICE_DATES,
   servicesField,
 } from './holder.ts'
-import { anyValue, listOf, mapOf } from './json-schema.ts'
+import { customFields, listOf } from './json-schema.ts'
 
 /** A revision of a subscriber. Custom fields are stored unchanged. */
 export const SubscriberSchema = Type.Object({
@@ -100,7 +100,7 @@ export const SubscriberSchema = Type.Object({
   discounts: field(
     unchecked(),
     listOf(
-      mapOf(anyValue('A field of the discount.'), 'A discount for this subscriber only.'),
+      customFields('A discount for this subscriber only.'),
       'Discounts for this subscriber only.',
     ),
   ),

@@ -10,7 +10,7 @@ import {
   type StoredFields,
   unchecked,
 } from './entity.ts'
-import { anyValue, mapOf } from './json-schema.ts'
+import { mapOf, ref } from './json-schema.ts'
 
 /** A revision of a tax. */
 export const TaxSchema = Type.Object({
@@ -32,7 +32,7 @@ export const TaxSchema = Type.Object({
   }),
   params: field(
     unchecked(),
-    mapOf(anyValue('A value, or a list.'), 'Values that rules of the tax mapping compare.'),
+    mapOf(ref('comparedValue'), 'Values that rules of the tax mapping compare.'),
   ),
 })
 

@@ -2,48 +2,61 @@
 import type { IndexDescription, ObjectId } from 'mongodb'
 import type { ProcessIdentity } from '../../runtime/process-identity.ts'
 import type { Actor } from '../actor.ts'
+import {
+  choice,
+  date,
+  integer,
+  mapOf,
+  orNull,
+  text,
+  type ValuesOf,
+  type Writable,
+} from '../entities/json-schema.ts'
 
-export interface JobDocument {
+/** Fields that the API returns. */
+export const JOB = {
+  kind: choice(
+    [
+      'erase',
+      'retention',
+      'syslog',
+      'charge',
+      'payments',
+      'cycle',
+      'confirm',
+      'autorenew',
+      'cards',
+      'report',
+      'overdue',
+      'fraud',
+      'digest',
+    ],
+    'Kind of job.',
+  ),
+  subject: text('Subject of the job: `subscribers/17`, `lines`.'),
+  state: choice(['queued', 'running', 'waiting', 'done'], '`waiting`: continues when it is `due`.'),
+  step: text('Current or last step.'),
+  position: mapOf(date('Until then.'), 'How far a standing job has come, by what it follows.'),
+  counts: mapOf(integer('Documents.'), 'Number of documents by what was done to them.'),
+  error: text('Error of the last attempt; empty if it did not fail.'),
+  due: date('Time when it starts or continues.'),
+  created: date('Time of the request.'),
+  changed: date('Time of the last update.'),
+  ended: orNull(date('The time.'), 'Time of completion; null before.'),
+} as const
+
+export interface JobDocument extends Writable<ValuesOf<typeof JOB, 'position'>> {
   _id: ObjectId
-  kind:
-    | 'erase'
-    | 'retention'
-    | 'syslog'
-    | 'charge'
-    | 'payments'
-    | 'cycle'
-    | 'confirm'
-    | 'autorenew'
-    | 'cards'
-    | 'report'
-    | 'overdue'
-    | 'fraud'
-    | 'digest'
-  /** Subject of the job: `subscribers/17`, `lines`. */
-  subject: string
   /** Kind and subject while the job is not done; unique, so there is one such job at a time. */
   active?: string
-  /** `waiting`: continues at `due`. */
-  state: 'queued' | 'running' | 'waiting' | 'done'
-  /** Current or last step. */
-  step: string
-  /** How far a standing job has come, by what it follows. */
-  position?: Readonly<Record<string, Date>>
-  /** Number of documents by what was done to them. */
   counts: Record<string, number>
   options: Record<string, unknown>
   actor: Actor
-  /** Error of the last attempt; empty if it did not fail. */
-  error: string
-  due: Date
   /** Unique per process that works on the job. */
   token: string
   holder: ProcessIdentity | null
   /** A holder without progress until then may be replaced by another process. */
   expires: Date
-  created: Date
-  changed: Date
-  ended: Date | null
 }
 
 export const JOB_INDEXES: readonly IndexDescription[] = [

@@ -1,16 +1,18 @@
 import * as schema from '../../catalog/entities/json-schema.ts'
+import { AUDIT } from '../../catalog/records/record-schemas.ts'
 import type { SortOrder } from './definition.ts'
-import { collection, dates, read, requestDocs, text, texts } from './params.ts'
+import { collection, dates, read, recordDocs, requestDocs, text, texts } from './params.ts'
 
-/** Fields and parameters; record-schemas.ts has those that only responses have. */
-const DOCS: Readonly<Record<string, schema.Schema>> = {
-  'user.name': schema.text('Name of the user or client.'),
-  key: schema.text('Key of the entity, user, category or client.'),
-  urt: schema.date('Time of the action.'),
-  collection: schema.text('Collection of the API, or `login`, `settings`, `oauth`.'),
-  type: schema.text('Action.'),
-  source: schema.text('Always `audit`.'),
-}
+const NAMED = { 'user.name': schema.text('Name of the user or client.') }
+
+const FOUND = {
+  'user.name': texts,
+  key: texts,
+  urt: dates,
+  collection: texts,
+  type: texts,
+  source: text,
+} as const
 
 /**
  * Audit entries (docs/AUDIT.md). Only the node writes them, and they cannot be changed or deleted.
@@ -21,7 +23,7 @@ export const audit = collection({
   about: 'Audit entries',
   store: 'audit',
   keyField: 'stamp',
-  docs: requestDocs(DOCS),
+  docs: { ...recordDocs(AUDIT, FOUND), ...requestDocs(NAMED) },
   duplicate: { fields: [], by: 'all' },
   hasMinimumDate: false,
   textDates: ['urt'],
@@ -29,17 +31,7 @@ export const audit = collection({
   // They would allow guessing erased values.
   hidden: ['chain.salt', 'chain.fields'],
   actions: {
-    get: read(
-      {
-        'user.name': texts,
-        key: texts,
-        urt: dates,
-        collection: texts,
-        type: texts,
-        source: text,
-      },
-      { customFields: false, roles: ['admin'] },
-    ),
+    get: read(FOUND, { customFields: false, roles: ['admin'] }),
   },
 })
 

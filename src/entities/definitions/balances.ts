@@ -1,4 +1,5 @@
 import * as schema from '../../catalog/entities/json-schema.ts'
+import { BALANCE } from '../../catalog/records/record-schemas.ts'
 import {
   byId,
   changeById,
@@ -10,6 +11,7 @@ import {
   json,
   number,
   read,
+  recordDocs,
   requestDocs,
   text,
   texts,
@@ -49,19 +51,10 @@ const TOP_UP = {
   operation: { type: 'string', options: ['inc', 'set', 'new'] },
 } as const
 
-/** Fields and parameters; record-schemas.ts has those that only responses have. */
+/** Fields and parameters that balances of this system do not have. */
 const DOCS: Readonly<Record<string, schema.Schema>> = {
-  aid: schema.integer('Number of the account.'),
-  sid: schema.integer('Number of the subscriber; 0: shared by the account.'),
-  pp_includes_name: schema.text('Name of the prepaid include.'),
-  pp_includes_external_id: schema.integer('Number of the prepaid include.'),
   plan: schema.text('Plan of the balance, in data of the existing system.'),
-  connection_type: schema.text('`prepaid`: credit; `postpaid`: a counter.'),
-  from: schema.date('Start of validity.'),
-  to: schema.date('End of validity.'),
   period: schema.text('Counting period.'),
-  service_name: schema.text('Service with the included units.'),
-  priority: schema.integer('Higher priorities are used first.'),
   charging_plan: schema.text('Name or id of a prepaid group.'),
   charging_plan_name: schema.text('Name of a prepaid group.'),
   secret: schema.text('Secret of a prepaid card, 12 digits.'),
@@ -71,7 +64,7 @@ const DOCS: Readonly<Record<string, schema.Schema>> = {
     ['inc', 'set', 'new'],
     'Add to the balance (default), set the available amount, or create a new balance.',
   ),
-  additional: schema.mapOf(schema.anyValue('A value.'), 'Stored in the line of the change.'),
+  additional: schema.customFields('Stored in the line of the change.'),
 }
 
 /**
@@ -83,7 +76,7 @@ export const balances = collection({
   about: 'Credit and counters of subscribers and accounts; credit is negative',
   store: 'balances',
   keyField: '_id',
-  docs: requestDocs(DOCS),
+  docs: { ...recordDocs(BALANCE, FOUND), ...requestDocs(DOCS) },
   duplicate: { fields: [], by: 'all' },
   hasMinimumDate: false,
   /** The remaining state of the owner, needed to rebuild a lost ledger. */

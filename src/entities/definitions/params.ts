@@ -1,5 +1,5 @@
 /** Building blocks of the collection definitions. */
-import type { Schema } from '../../catalog/entities/json-schema.ts'
+import type { Members, Schema } from '../../catalog/entities/json-schema.ts'
 import type { Param, Params } from '../../requests/param.ts'
 import {
   ACTIONS,
@@ -135,4 +135,20 @@ export function requestDocs(
   fields: Readonly<Record<string, Schema>>,
 ): CollectionDefinition['docs'] {
   return Object.fromEntries(Object.entries(fields).map(([name, request]) => [name, { request }]))
+}
+
+/** Descriptions of the fields of a record that have these dotted names. */
+export function recordDocs(
+  record: Members,
+  ...named: readonly object[]
+): CollectionDefinition['docs'] {
+  const names = named.flatMap(Object.keys)
+  return requestDocs(
+    Object.fromEntries(names.map((name) => [name, fieldAt(record, name.split('.'))])),
+  )
+}
+
+function fieldAt(record: Members, [name = '', ...path]: readonly string[]): Schema {
+  const field = record[name] ?? {}
+  return path.length === 0 ? field : fieldAt((field['properties'] ?? {}) as Members, path)
 }

@@ -1,7 +1,7 @@
 /** Money actions run once per `Idempotency-Key`. */
 import { Type } from '@sinclair/typebox'
 import { afterEach, describe, expect, it } from 'vitest'
-import { moneyAction } from '../../../src/admin/actions/action.ts'
+import { DONE_OR_FAILED, moneyAction } from '../../../src/admin/actions/action.ts'
 import { sameSpelling } from '../../../src/admin/actions/money-calls.ts'
 import { param } from '../../../src/admin/actions/parameters.ts'
 import { ActionError } from '../../../src/requests/errors.ts'
@@ -16,7 +16,7 @@ const move = moneyAction({
   level: 'write',
   about: 'Move money',
   parameters: Type.Object({ how: param.optional(param.text('How.')) }),
-  answer: {},
+  answer: { status: DONE_OR_FAILED },
   example: { parameters: {}, answer: {} },
   async run({ how, reason }, call) {
     runs += 1

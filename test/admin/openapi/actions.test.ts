@@ -18,6 +18,8 @@ const mediaIn = (holder: Schema | undefined): Record<string, Media> =>
 
 /** Members of each answer. */
 const ENVELOPE = ['status', 'desc', 'input']
+/** Steps of the check have results of their own; statistics are what clients have stored. */
+const ANY_JSON = ['filetypecheck', 'statistics']
 const PATHS = ACTIONS.flatMap((action) => pathsOf(action).map((path) => [path, action] as const))
 
 describe.each(PATHS)('%s', (path, action) => {
@@ -50,6 +52,11 @@ describe.each(PATHS)('%s', (path, action) => {
       const members = Object.keys(action.answer).filter((name) => !ENVELOPE.includes(name))
       if (members.length > 0) expect(Object.keys(done).length).toBeGreaterThan(3)
     }
+  })
+
+  it('says of its answer more than that it is JSON', () => {
+    const isAnyJson = JSON.stringify(action.answer).includes('schemas/jsonValue')
+    expect(isAnyJson).toBe(ANY_JSON.includes(action.name))
   })
 })
 

@@ -1,11 +1,11 @@
 /** `/billrun/confirmcycle`: invoices become bills, and are not changed any more. */
 import { Type } from '@sinclair/typebox'
 import { confirmInvoices, hasUnconfirmed } from '../../../billing/run/confirm.ts'
-import { anyValue } from '../../../catalog/entities/json-schema.ts'
+import { closed, either, integer, listOf, text } from '../../../catalog/entities/json-schema.ts'
 import { beginJob } from '../../../jobs/jobs.ts'
 import { ActionError } from '../../../requests/errors.ts'
 import { action } from '../action.ts'
-import { param } from '../parameters.ts'
+import { param, WHOLE_NUMBERS } from '../parameters.ts'
 import { cycleOf } from './cycle-of.ts'
 import { INVOICING_DAY, namedCycle, STAMP, stateOf } from './parameters.ts'
 
@@ -25,9 +25,7 @@ export const confirmcycle = action({
   about: 'Confirm invoices: they become bills and are sent; all of a cycle in the background',
   parameters: Type.Object({
     stamp: STAMP,
-    invoices: param.optional(
-      param.json('Numbers of the only invoices: a list, or separated by commas.'),
-    ),
+    invoices: param.optional(param.json('Numbers of the only invoices.', ...WHOLE_NUMBERS)),
     generate_pdf: param.optional(
       param.text(
         '`true` or `false`: whether their PDF is written into `invoices.folder`; as the run, ' +
@@ -37,9 +35,17 @@ export const confirmcycle = action({
     invoicing_day: INVOICING_DAY,
   }),
   answer: {
-    details: anyValue(
-      'All invoices: `job`. Given ones: `confirmed`, `not_for_bill`, and `refused` with a reason ' +
-        'by invoice.',
+    details: either(
+      'All invoices, or given ones.',
+      closed('All: in the background.', { job: text('Id of the job (collection `jobs`).') }),
+      closed('Given ones.', {
+        confirmed: integer('Number of confirmed invoices.'),
+        not_for_bill: integer('Number of those that become no bill.'),
+        refused: listOf(
+          closed('An invoice.', { invoice_id: integer('Its number.'), reason: text('Why.') }),
+          'Invoices that are not confirmed.',
+        ),
+      }),
     ),
   },
   example: {

@@ -1,5 +1,5 @@
 /** `/billrun/cycles`, `cycle` and `chargestatus`. */
-import { type TSchema, Type } from '@sinclair/typebox'
+import { Type } from '@sinclair/typebox'
 import { calendarOf } from '../../../billing/credit/credits.ts'
 import { keyAfter, keyAt } from '../../../billing/cycle/cycle-key.ts'
 import { type RunName, runIdOf } from '../../../billing/cycle/run-cycle.ts'
@@ -13,11 +13,11 @@ import {
   timeStatusOf,
 } from '../../../billing/run/status.ts'
 import {
-  anyValue,
+  closed,
   flag,
   integer,
   listOf,
-  object,
+  number,
   text,
 } from '../../../catalog/entities/json-schema.ts'
 import { isCycleKey } from '../../../domain/cycle.ts'
@@ -54,13 +54,17 @@ export const cycles = action({
   }),
   answer: {
     details: listOf(
-      object('A cycle.', {
-        ...ROW,
-        cycle_status: text(
-          '`future`, `current`, `to_run`, `running`, `finished`, `to_rerun` or `confirmed`.',
-        ),
-        cycle_time_status: text('In place of it with `timeStatus`.'),
-      }),
+      closed(
+        'A cycle.',
+        {
+          ...ROW,
+          cycle_status: text(
+            '`future`, `current`, `to_run`, `running`, `finished`, `to_rerun` or `confirmed`.',
+          ),
+          cycle_time_status: text('In place of it with `timeStatus`.'),
+        },
+        ['cycle_status', 'cycle_time_status'],
+      ),
       'Cycles.',
     ),
   },
@@ -146,23 +150,42 @@ function dateText(atMs: number, zone: string): string {
   return `${year}-${two(month)}-${two(day)} ${two(hour)}:${two(minute)}:${two(second)}`
 }
 
-const STATE: Readonly<Record<string, TSchema | object>> = {
+const STATE = {
   ...ROW,
   cycle_status: text('As in `cycles`.'),
-  completion_percentage: { type: 'number', description: 'Processed accounts, percent.' },
+  completion_percentage: number('Processed accounts, percent.'),
   generated_invoices: integer('Invoices of the cycle.'),
   generated_bills: integer('Confirmed invoices.'),
-  confirmation_percentage: { type: 'number', description: 'Of the invoices, after the run.' },
+  confirmation_percentage: number('Of the invoices, after the run.'),
   generate_pdf: flag('As given to the run: it writes PDF files into `invoices.folder`.'),
   state: text('`running`, `paused` or `finished`; empty before the run.'),
   reason: text('Why the run is paused, or waits for MongoDB or the customer system.'),
-  accounts: anyValue('Accounts of the run, by result.'),
-  parked: integer('Accounts that failed and are not skipped.'),
-  parked_accounts: anyValue('The first of them: `aid`, `reason`, `tries`.'),
-  unconfirmed: anyValue(
-    'With `totals`, of the invoices that a confirmation may confirm: `invoices`, and the sums ' +
-      '`before_vat` and `after_vat` as decimal texts.',
+  accounts: closed(
+    'Accounts of the run, by result.',
+    {
+      total: integer('All.'),
+      accounts: integer('Processed ones.'),
+      invoices: integer('With an invoice.'),
+      empty: integer('Without anything to invoice.'),
+      confirmed: integer('Whose invoice is confirmed.'),
+      failed: integer('Without result.'),
+    },
+    ['accounts', 'invoices', 'empty', 'confirmed', 'failed'],
   ),
+  parked: integer('Accounts that failed and are not skipped.'),
+  parked_accounts: listOf(
+    closed('An account.', {
+      aid: integer('The account.'),
+      reason: text('Why it failed.'),
+      tries: integer('How often it was tried.'),
+    }),
+    'The first of them.',
+  ),
+  unconfirmed: closed('With `totals`: the invoices that a confirmation may confirm.', {
+    invoices: integer('Their number.'),
+    before_vat: text('Sum before tax.'),
+    after_vat: text('Sum after tax.'),
+  }),
 }
 
 /** Failed accounts that an answer lists. */
@@ -180,7 +203,7 @@ export const cycle = action({
     invoicing_day: INVOICING_DAY,
     totals: param.optional(param.flag('Whether `unconfirmed` is wanted: it reads all invoices.')),
   }),
-  answer: { details: { ...object('The cycle.', STATE as never) } },
+  answer: { details: closed('The cycle.', STATE, ['confirmation_percentage', 'unconfirmed']) },
   example: {
     parameters: { stamp: '202610' },
     answer: {
@@ -250,7 +273,7 @@ export const billrunChargestatus = action({
     stamp: param.optional(param.text('Only confirmations of this cycle; of all by default.')),
   }),
   answer: {
-    details: listOf(object('The state.', { status: flag('False while one is running.') }), 'One.'),
+    details: listOf(closed('The state.', { status: flag('False while one is running.') }), 'One.'),
   },
   example: { parameters: { stamp: '202610' }, answer: { details: [{ status: true }] } },
   async run({ stamp }, { catalog }) {

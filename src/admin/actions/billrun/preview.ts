@@ -14,7 +14,14 @@ import {
   previewHead,
   withAccount,
 } from '../../../billing/run/preview-report.ts'
-import { anyValue, integer, listOf, object, text } from '../../../catalog/entities/json-schema.ts'
+import {
+  choice,
+  closed,
+  integer,
+  listOf,
+  orNull,
+  text,
+} from '../../../catalog/entities/json-schema.ts'
 import { FieldError, isObject, isUnset } from '../../../domain/fields.ts'
 import { amountOf } from '../../../requests/cast-value.ts'
 import { ActionError } from '../../../requests/errors.ts'
@@ -38,31 +45,56 @@ const LINE = {
   line: text('Subscriber, kind, name, cycle and kind of charge, separated by `/`.'),
   from: text('Begin of the charged period.'),
   to: text('Its end.'),
-  stored: { type: ['string', 'null'], description: 'Before tax; null without such a line.' },
-  wanted: { type: ['string', 'null'], description: 'What a run would store.' },
+  stored: orNull(text('Money.'), 'Before tax; null without such a line.'),
+  wanted: orNull(text('Money.'), 'What a run would store.'),
   difference: text('Difference.'),
 }
 
-const ACCOUNT = {
-  aid: integer('The account.'),
-  total: { type: ['string', 'null'], description: 'After tax; null without an invoice.' },
-  stored: { type: ['string', 'null'], description: 'Of the invoice that it is compared with.' },
-  changes: listOf(object('A line that differs.', LINE), 'Lines that differ.'),
-  others: anyValue('Usage and credits before tax: `wanted`, `stored`.'),
-  price_changes: listOf(
-    anyValue('`sid`, `kind`, `name`, `cycle`, `since`, `rule`, `amount`, `other_amount`.'),
-    'Charges whose price changes within the charged period.',
-  ),
-  tax_changes: listOf(
-    anyValue('`sid`, `kind`, `name`, `cycle`, `charged`, `in_force`, `difference`.'),
-    'Charges paid ahead that keep other taxes than those at the end of their supply.',
-  ),
-  not_returned: listOf(
-    anyValue('As a line of `changes`, with the `cycle` of its invoice.'),
-    'Lines of confirmed invoices that no run corrects.',
-  ),
-  failed: text('Why the account cannot be computed.'),
+const OFFER = {
+  sid: integer('The subscriber.'),
+  kind: choice(['plan', 'service'], 'Kind of offer.'),
+  name: text('Its name.'),
+  cycle: text('Key of the cycle.'),
 }
+
+const ACCOUNT = closed(
+  'An account.',
+  {
+    aid: integer('The account.'),
+    total: orNull(text('Money.'), 'After tax; null without an invoice.'),
+    stored: orNull(text('Money.'), 'Of the invoice that it is compared with.'),
+    changes: listOf(closed('A line that differs.', LINE), 'Lines that differ.'),
+    others: closed('Usage and credits before tax.', {
+      wanted: text('Of the computed invoice.'),
+      stored: text('Of the stored one.'),
+    }),
+    price_changes: listOf(
+      closed('A charge.', {
+        ...OFFER,
+        since: text('When the price changes.'),
+        rule: text('The rule that applies.'),
+        amount: text('Money by this rule.'),
+        other_amount: orNull(text('Money.'), 'By the other rule.'),
+      }),
+      'Charges whose price changes within the charged period.',
+    ),
+    tax_changes: listOf(
+      closed('A charge.', {
+        ...OFFER,
+        charged: text('Taxes that were charged.'),
+        in_force: text('Taxes in force.'),
+        difference: text('Difference.'),
+      }),
+      'Charges paid ahead that keep other taxes than those at the end of their supply.',
+    ),
+    not_returned: listOf(
+      closed('A line.', { ...LINE, cycle: text('Key of the cycle of its invoice.') }),
+      'Lines of confirmed invoices that no run corrects.',
+    ),
+    failed: text('Why the account cannot be computed.'),
+  },
+  ['failed'],
+)
 
 const TOTALS = {
   accounts: integer('Computed accounts.'),
@@ -113,20 +145,18 @@ export const preview = action({
     ),
   }),
   answer: {
-    details: object(`Up to ${ACCOUNTS_MAX} accounts.`, {
+    details: closed(`Up to ${ACCOUNTS_MAX} accounts.`, {
       key: text('Key of the cycle.'),
       status: text('State of the cycle, as in `cycles`.'),
-      previous: anyValue('`key` and `status` of the cycle before, and what is assumed of it.'),
+      previous: closed('The cycle before.', {
+        key: text('Its key.'),
+        status: text('Its state.'),
+        assumption: text('What is assumed of it.'),
+      }),
       compared: text('Key of the cycle whose invoices it is compared with.'),
-      accounts: listOf(
-        object('An account.', ACCOUNT),
-        'Accounts that differ or fail; with `aid` that one in any case.',
-      ),
-      totals: object('Of all accounts of this answer, and of `so_far`.', TOTALS),
-      next: {
-        type: ['integer', 'null'],
-        description: '`after` of the next call; null at the end.',
-      },
+      accounts: listOf(ACCOUNT, 'Accounts that differ or fail; with `aid` that one in any case.'),
+      totals: closed('Of all accounts of this answer, and of `so_far`.', TOTALS),
+      next: orNull(integer('An account.'), '`after` of the next call; null at the end.'),
     }),
   },
   example: {

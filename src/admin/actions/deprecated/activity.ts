@@ -1,6 +1,15 @@
 /** `activity`: calls and messages of a subscriber. */
 import { Type } from '@sinclair/typebox'
-import { anyValue, listOf, mapOf } from '../../../catalog/entities/json-schema.ts'
+import {
+  closed,
+  either,
+  integer,
+  listOf,
+  nothing,
+  number,
+  text,
+  type ValueOf,
+} from '../../../catalog/entities/json-schema.ts'
 import { type Fields, isUnset } from '../../../domain/fields.ts'
 import { dateText } from '../../../entities/views.ts'
 import { integerOf } from '../../../requests/cast-value.ts'
@@ -25,6 +34,36 @@ const OPTIONAL_FIELDS = [
 ] as const
 const SHOWN = Object.fromEntries(['urt', ...OPTIONAL_FIELDS].map((name) => [name, 1]))
 
+const NUMBER = either(
+  'A phone number.',
+  text('It.'),
+  integer('Its digits.'),
+  listOf(text('A number.'), 'Those of a subscriber with several.'),
+  nothing('The record has none.'),
+)
+const CELL = either(
+  'A cell or its area, as in the record.',
+  text('It.'),
+  number('It.'),
+  nothing('None.'),
+)
+
+const ROW = closed(
+  'A call or a message.',
+  {
+    date: text('Time, `YYYY-MM-DD hh:mm:ss` in local time.'),
+    called_number: NUMBER,
+    calling_number: NUMBER,
+    usagev: number('Units.'),
+    usaget: text('`call`, `incoming_call` or `sms`.'),
+    calling_subs_first_ci: CELL,
+    called_subs_first_ci: CELL,
+    calling_subs_first_lac: CELL,
+    called_subs_first_lac: CELL,
+  },
+  OPTIONAL_FIELDS,
+)
+
 export const activity = action({
   name: 'activity',
   level: 'read',
@@ -40,7 +79,7 @@ export const activity = action({
     to_date: param.optional(param.date('End; now by default.')),
   }),
   answer: {
-    details: listOf(mapOf(anyValue('A field.'), 'A call or a message.'), `At most ${ROWS_MAX}.`),
+    details: listOf(ROW, `At most ${ROWS_MAX}.`),
   },
   example: {
     parameters: { sid: 7, include_outgoing: true, from_date: '2026-11-01' },
@@ -125,7 +164,7 @@ function rowOf(
   line: Fields,
   numberAt: Subscriber['numberAt'],
   { config }: Pick<ActionCall, 'config'>,
-): object {
+): ValueOf<typeof ROW> {
   const { urt, usaget } = line
   const atMs = urt instanceof Date ? urt.getTime() : 0
   const own = OWN_NUMBER[String(usaget)]

@@ -9,7 +9,7 @@ import type { LiveBalance } from '../../../prepaid/balances/live.ts'
 import { compareValues } from '../../../prepaid/balances/matcher.ts'
 import { integerOf } from '../../../requests/cast-value.ts'
 import { ActionError } from '../../../requests/errors.ts'
-import type { ActionAnswer, ActionCall } from '../action.ts'
+import type { ActionCall } from '../action.ts'
 import { documentView } from './entity-calls.ts'
 
 /** Codes of the existing system. */
@@ -30,10 +30,15 @@ export interface BalanceParameters {
   readonly completeAvailableBalances?: boolean | undefined
 }
 
+export interface BalancesAnswer {
+  readonly desc: string
+  readonly details: readonly object[]
+}
+
 export async function queryBalances(
   parameters: BalanceParameters,
   call: ActionCall,
-): Promise<ActionAnswer> {
+): Promise<BalancesAnswer> {
   const { aggregate = true, completeAvailableBalances: completes = true } = parameters
   const sid = subscriberIn(parameters.sid)
   const isSelected = includeFilter(parameters)

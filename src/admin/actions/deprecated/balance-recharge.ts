@@ -6,8 +6,8 @@ import { endOf } from '../../../rating/periods.ts'
 import { amountOf, integerOf } from '../../../requests/cast-value.ts'
 import { ActionError } from '../../../requests/errors.ts'
 import { DATES, dateOf } from '../../../requests/instant.ts'
-import type { ActionAnswer, ActionCall } from '../action.ts'
-import { accountOf, subscriberIn } from './balance-query.ts'
+import type { ActionCall } from '../action.ts'
+import { accountOf, type BalancesAnswer, subscriberIn } from './balance-query.ts'
 import { callEntity, idTextOf, withTextDates } from './entity-calls.ts'
 
 const SECOND_MS = 1000
@@ -24,7 +24,7 @@ export interface RechargeParameters {
 export async function recharge(
   parameters: RechargeParameters,
   call: ActionCall,
-): Promise<ActionAnswer> {
+): Promise<BalancesAnswer> {
   const sid = subscriberIn(parameters.sid)
   const { target, needsValue } = await targetOf(parameters.query ?? {}, sid, call)
   const upsert = parameters.upsert ?? {}

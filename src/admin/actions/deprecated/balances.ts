@@ -1,6 +1,6 @@
 /** `balances`: query and recharge balances. */
 import { Type } from '@sinclair/typebox'
-import { anyValue, listOf, mapOf } from '../../../catalog/entities/json-schema.ts'
+import { listOf, ref } from '../../../catalog/entities/json-schema.ts'
 import type { RawParameters } from '../../../requests/raw-parameters.ts'
 import { action, type EntityAction } from '../action.ts'
 import { param } from '../parameters.ts'
@@ -40,7 +40,7 @@ export const balances = action({
   }),
   notEchoed: secretParameters,
   answer: {
-    details: listOf(mapOf(anyValue('A field.'), 'A balance.'), 'Balances; credit is negative.'),
+    details: listOf(ref<object>('balances.entity'), 'Balances; credit is negative.'),
   },
   example: {
     parameters: {

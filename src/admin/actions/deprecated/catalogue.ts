@@ -1,5 +1,6 @@
 /** Common parts of the actions `rates` and `plans`: parameters, revisions, columns. */
 import { Type } from '@sinclair/typebox'
+import { mapOf, ref } from '../../../catalog/entities/json-schema.ts'
 import { type Fields, isObject } from '../../../domain/fields.ts'
 import { get } from '../../../entities/actions/get.ts'
 import { DEFINITIONS } from '../../../entities/definitions/collections.ts'
@@ -18,6 +19,12 @@ export const CATALOGUE_PARAMETERS = Type.Object({
     param.json('Names of fields: their values only, as one list for each field.'),
   ),
 })
+
+/** In the answer with `strip`. */
+export const STRIPPED = mapOf(
+  ref<readonly unknown[]>('jsonList', 'Its values.'),
+  'With `strip`: lists of values, by field.',
+)
 
 const STRIPPED_MAX = 50
 

@@ -1,7 +1,14 @@
 /** `datausage`: subscribers of a plan by their data usage in a cycle. */
 import { Type } from '@sinclair/typebox'
 import { Decimal } from 'decimal.js'
-import { anyValue, integer } from '../../../catalog/entities/json-schema.ts'
+import {
+  closed,
+  either,
+  emptyList,
+  integer,
+  mapOf,
+  text,
+} from '../../../catalog/entities/json-schema.ts'
 import { isCycleKey } from '../../../domain/cycle.ts'
 import { amountOf, integerOf } from '../../../requests/cast-value.ts'
 import { ActionError } from '../../../requests/errors.ts'
@@ -27,7 +34,16 @@ export const datausage = action({
   }),
   answer: {
     subscribers_count: integer('Number of subscribers.'),
-    output: anyValue('`aid`: `subs` of each account, megabytes of each subscriber.'),
+    output: either(
+      'The subscribers; an empty list if there are none.',
+      closed('Some.', {
+        aid: mapOf(
+          closed('An account.', { subs: mapOf(text('Megabytes.'), 'By subscriber.') }),
+          'By account.',
+        ),
+      }),
+      emptyList(),
+    ),
   },
   example: {
     parameters: {

@@ -1,6 +1,12 @@
 /** `find`: documents of a collection by any of their fields. */
 import { Type } from '@sinclair/typebox'
-import { anyValue, either, listOf, ref } from '../../../catalog/entities/json-schema.ts'
+import {
+  customFields,
+  either,
+  emptyList,
+  flag,
+  mapOf,
+} from '../../../catalog/entities/json-schema.ts'
 import { type Fields, isObject } from '../../../domain/fields.ts'
 import { get } from '../../../entities/actions/get.ts'
 import { DEFINITIONS } from '../../../entities/definitions/collections.ts'
@@ -48,11 +54,11 @@ export const find = action({
     ),
   }),
   answer: {
-    next_page: { type: 'boolean', description: 'Whether there are more documents.' },
+    next_page: flag('Whether there are more documents.'),
     details: either(
       'The documents by their ids.',
-      ref('documentsById'),
-      listOf(anyValue('None.'), 'An empty list if there are none.'),
+      mapOf(customFields('A document, with its dates as texts.'), 'Documents.'),
+      emptyList('None.'),
     ),
   },
   example: {

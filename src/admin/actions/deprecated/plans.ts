@@ -1,7 +1,7 @@
 /** `plans`: the plans in force. */
-import { anyValue, either, listOf, mapOf, ref } from '../../../catalog/entities/json-schema.ts'
+import { either, ref } from '../../../catalog/entities/json-schema.ts'
 import { action } from '../action.ts'
-import { CATALOGUE_PARAMETERS, columnsOf, readRevisions, stripOf } from './catalogue.ts'
+import { CATALOGUE_PARAMETERS, columnsOf, readRevisions, STRIPPED, stripOf } from './catalogue.ts'
 import { documentView } from './entity-calls.ts'
 
 export const plans = action({
@@ -14,8 +14,8 @@ export const plans = action({
   answer: {
     details: either(
       'The plans, or with `strip` lists of values.',
-      listOf(mapOf(anyValue('A field.'), 'A plan.'), 'Plans.'),
-      ref('valuesByField'),
+      ref<readonly object[]>('documents.list', 'Plans.'),
+      STRIPPED,
     ),
   },
   example: { parameters: { query: { name: 'GOLD' } }, answer: { details: [] } },

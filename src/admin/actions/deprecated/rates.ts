@@ -1,13 +1,44 @@
 /** `rates`: the rates in force, in the form of the first versions of the API. */
-import { anyValue, either, listOf, mapOf, ref } from '../../../catalog/entities/json-schema.ts'
+import {
+  closed,
+  either,
+  emptyList,
+  integer,
+  listOf,
+  mapOf,
+  number,
+  ref,
+  text,
+  type ValueOf,
+} from '../../../catalog/entities/json-schema.ts'
 import { type Fields, isObject } from '../../../domain/fields.ts'
 import { action } from '../action.ts'
-import { CATALOGUE_PARAMETERS, columnsOf, readRevisions, stripOf } from './catalogue.ts'
+import { CATALOGUE_PARAMETERS, columnsOf, readRevisions, STRIPPED, stripOf } from './catalogue.ts'
 import { documentView } from './entity-calls.ts'
 
 /** End of a tier without one. */
 const UNLIMITED = 2_147_483_647
 const BASE = 'BASE'
+
+const PRICE = closed('The base price of a usage type.', {
+  unit: text('Unit in which it was entered; empty if it is unknown.'),
+  category: text('Tariff category.'),
+  access: number('Price of the access.'),
+  rate: listOf(
+    closed('A step.', {
+      duration: integer('Units of the step.'),
+      interval: integer('Units of an interval.'),
+      charge: number('Price of an interval.'),
+    }),
+    'Its steps.',
+  ),
+})
+
+export const RATE = closed('A rate.', {
+  key: text('Key.'),
+  rates: either('By usage type.', mapOf(PRICE, 'Base prices.'), emptyList()),
+  plans: listOf(text('A plan.'), 'Plans with own prices.'),
+})
 
 export const rates = action({
   name: 'rates',
@@ -19,8 +50,8 @@ export const rates = action({
   answer: {
     details: either(
       'The rates, or with `strip` lists of values.',
-      listOf(mapOf(anyValue('A field.'), 'A rate: `key`, `rates`, `plans`.'), 'Rates.'),
-      ref('valuesByField'),
+      ref<readonly ValueOf<typeof RATE>[]>('oldRates.list', 'Rates.'),
+      STRIPPED,
     ),
   },
   example: {
@@ -56,7 +87,11 @@ export const rates = action({
 })
 
 /** `rates` has an entry for each usage type with a base price; `plans` those with own prices. */
-function rateView({ key, rates: prices, tariff_category: category = 'retail' }: Fields) {
+function rateView({
+  key,
+  rates: prices,
+  tariff_category: category = 'retail',
+}: Fields): ValueOf<typeof RATE> {
   const byUsage = isObject(prices) ? Object.entries(prices) : []
   const plans = byUsage.flatMap(([, byPlan]) => (isObject(byPlan) ? Object.keys(byPlan) : []))
   const usages = byUsage.map(([usaget, byPlan]) => {
@@ -64,7 +99,7 @@ function rateView({ key, rates: prices, tariff_category: category = 'retail' }: 
     return [usaget, priceView(isObject(base) ? base : {}, String(category))] as const
   })
   return {
-    key,
+    key: key as string,
     rates: usages.length === 0 ? [] : Object.fromEntries(usages),
     plans: [...new Set(plans)].filter((plan) => plan !== BASE),
   }

@@ -2,7 +2,15 @@
 import { Type } from '@sinclair/typebox'
 import { appendAudit } from '../../../catalog/audit/audit.ts'
 import { ObjectId } from '../../../catalog/collections.ts'
-import { anyValue, listOf, mapOf } from '../../../catalog/entities/json-schema.ts'
+import {
+  constant,
+  customFields,
+  either,
+  listOf,
+  object,
+  open,
+  text,
+} from '../../../catalog/entities/json-schema.ts'
 import type { StatisticsDocument } from '../../../catalog/records/statistics-document.ts'
 import { type Fields, isObject } from '../../../domain/fields.ts'
 import { instantOf } from '../../../domain/time.ts'
@@ -11,13 +19,28 @@ import { ActionError } from '../../../requests/errors.ts'
 import { parseJson } from '../../../requests/json-text.ts'
 import { FieldProblems } from '../../../requests/problems.ts'
 import { storedValue } from '../../../requests/stored-value.ts'
-import { type ActionAnswer, type ActionCall, action } from '../action.ts'
+import { type ActionCall, type AnswerOf, action } from '../action.ts'
 import { param } from '../parameters.ts'
 import { methodOf } from './entity-calls.ts'
 
 const METHODS = ['create', 'query'] as const
 const ROWS_MAX = 10_000
 const NOTHING = 'No statistics specified for save!'
+
+const STATISTICS = open(
+  object('Statistics of a client.', { creation_date: text('When they were stored.') }, [
+    'creation_date',
+  ]),
+)
+const LISTED = listOf(STATISTICS, 'The oldest first.')
+
+const ANSWER = {
+  desc: either('`create`, or as `details`.', constant('create', 'They are stored.'), LISTED),
+  details: param.optional(LISTED),
+  input: param.optional(customFields('The parameters of the call; of `create` what is stored.')),
+} as const
+
+type StatisticsAnswer = AnswerOf<typeof ANSWER>
 
 export const statistics = action({
   name: 'statistics',
@@ -29,10 +52,7 @@ export const statistics = action({
     from: param.optional(param.text('Query: first day, such as 2026-01-31.')),
     to: param.optional(param.text('Query: last day.')),
   }),
-  answer: {
-    desc: anyValue('`create`, or as in `details`.'),
-    details: listOf(mapOf(anyValue('A value.'), 'Statistics.'), 'The oldest first.'),
-  },
+  answer: ANSWER,
   example: {
     parameters: { method: 'query', from: '2026-11-01' },
     answer: { desc: [], details: [] },
@@ -43,7 +63,7 @@ export const statistics = action({
   },
 })
 
-async function create(value: unknown, call: ActionCall): Promise<ActionAnswer> {
+async function create(value: unknown, call: ActionCall): Promise<StatisticsAnswer> {
   const { catalog, nowMs, actor } = call
   const document: StatisticsDocument = {
     _id: new ObjectId(),
@@ -73,7 +93,7 @@ function statisticsIn(sent: unknown): Fields {
 async function query(
   { from, to }: { readonly from?: string; readonly to?: string },
   call: ActionCall,
-): Promise<ActionAnswer> {
+): Promise<StatisticsAnswer> {
   const { catalog } = call
   const zone = call.config.rating.timeZone
   const conditions = {

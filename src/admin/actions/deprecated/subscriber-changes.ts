@@ -3,7 +3,7 @@ import { type Fields, isEmpty, isObject } from '../../../domain/fields.ts'
 import { findBalances } from '../../../prepaid/balances/find.ts'
 import { integerOf } from '../../../requests/cast-value.ts'
 import { ActionError } from '../../../requests/errors.ts'
-import type { ActionAnswer, ActionCall } from '../action.ts'
+import type { ActionCall } from '../action.ts'
 import {
   callEntity,
   currentRevision,
@@ -11,7 +11,7 @@ import {
   idTextOf,
   revisionById,
 } from './entity-calls.ts'
-import { identityIn, subscriberView } from './subscriber-query.ts'
+import { identityIn, type SubscribersAnswer, subscriberView } from './subscriber-query.ts'
 
 /** Codes of the existing system. */
 const CODES = {
@@ -36,7 +36,7 @@ export interface SubscriberParameters {
 export async function closeSubscriber(
   parameters: SubscriberParameters,
   call: ActionCall,
-): Promise<ActionAnswer> {
+): Promise<SubscribersAnswer> {
   const { query = {}, keep_balances: keepsBalances = false } = parameters
   if (isEmpty(query)) throw new ActionError('query is missing', CODES.closeQuery)
   if (isEmpty(query['sid'])) throw new ActionError('query.sid is missing', CODES.closeSid)
@@ -53,7 +53,7 @@ export async function closeSubscriber(
 export async function updateSubscriber(
   parameters: SubscriberParameters,
   call: ActionCall,
-): Promise<ActionAnswer> {
+): Promise<SubscribersAnswer> {
   const {
     track_history: tracks = true,
     keep_balances: keepsBalances = true,

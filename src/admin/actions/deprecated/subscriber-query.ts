@@ -1,4 +1,13 @@
 /** Method `query` of `subscribers`. */
+import {
+  closed,
+  customFields,
+  either,
+  listOf,
+  orNull,
+  ref,
+  text,
+} from '../../../catalog/entities/json-schema.ts'
 import { type Fields, isEmpty } from '../../../domain/fields.ts'
 import { normalNumber } from '../../../domain/numbering.ts'
 import { FOREVER_MS } from '../../../domain/time.ts'
@@ -8,17 +17,38 @@ import { NOT_DELETED } from '../../../entities/revisions.ts'
 import { integerOf } from '../../../requests/cast-value.ts'
 import { ActionError } from '../../../requests/errors.ts'
 import { DATES, dateOf } from '../../../requests/instant.ts'
-import type { ActionAnswer, ActionCall } from '../action.ts'
+import type { ActionCall, AnswerOf } from '../action.ts'
+import { param } from '../parameters.ts'
 import { documentView } from './entity-calls.ts'
 
 const REVISIONS_MAX = 10_000
 /** Codes of the existing system. */
 export const CODES = { noQuery: 1021, notFound: 1023 } as const
 
+const SUBSCRIBER = customFields('A subscriber, with its dates as texts.')
+
+export const SUBSCRIBERS_ANSWER = {
+  details: param.optional(
+    either(
+      'By `method`; absent for `delete`.',
+      ref<readonly object[]>('documents.list', '`query`: subscribers.'),
+      closed('`update`.', {
+        before: SUBSCRIBER,
+        after: orNull(SUBSCRIBER, 'Null if it cannot be read.'),
+      }),
+    ),
+  ),
+  warnings: param.optional(
+    listOf(text('A warning.'), 'Of a change: ignored fields, and problems to check.'),
+  ),
+} as const
+
+export type SubscribersAnswer = AnswerOf<typeof SUBSCRIBERS_ANSWER>
+
 export async function querySubscribers(
   query: Fields | undefined,
   call: ActionCall,
-): Promise<ActionAnswer> {
+): Promise<SubscribersAnswer> {
   const { catalog, entityApi, actor } = call
   const named = identityIn(query)
   if (named === null) {

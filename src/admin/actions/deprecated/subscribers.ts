@@ -1,13 +1,12 @@
 /** `subscribers`: query, change and close subscribers, by the entity API. */
 import { Type } from '@sinclair/typebox'
-import { anyValue, listOf, text } from '../../../catalog/entities/json-schema.ts'
 import { booleanOf } from '../../../requests/cast-value.ts'
 import type { RawParameters } from '../../../requests/raw-parameters.ts'
 import { action, type EntityAction } from '../action.ts'
 import { param } from '../parameters.ts'
 import { methodOf } from './entity-calls.ts'
 import { closeSubscriber, updateSubscriber } from './subscriber-changes.ts'
-import { querySubscribers } from './subscriber-query.ts'
+import { querySubscribers, SUBSCRIBERS_ANSWER } from './subscriber-query.ts'
 
 const METHODS = ['query', 'update', 'delete'] as const
 const QUERY = 'Conditions: `sid`, `imsi` or `msisdn`; changes need `sid` or `_id`.'
@@ -27,10 +26,7 @@ export const subscribers = action({
     ),
     keep_lines: param.optional(param.flag('Always true: lines are never moved.')),
   }),
-  answer: {
-    details: anyValue('Subscribers, or the subscriber before and after.'),
-    warnings: listOf(text('A warning.'), 'Of a change: ignored fields, and problems to check.'),
-  },
+  answer: SUBSCRIBERS_ANSWER,
   example: {
     parameters: { method: 'query', query: { sid: 7 } },
     answer: { desc: 'Success querying subscriber', details: [] },

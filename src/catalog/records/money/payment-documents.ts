@@ -3,7 +3,16 @@ import type { Decimal128, IndexDescription } from 'mongodb'
 import type { ProcessIdentity } from '../../../runtime/process-identity.ts'
 import type { Actor } from '../../actor.ts'
 
-export type ChargeState = 'created' | 'sent' | 'completed' | 'pending' | 'rejected' | 'unknown'
+export const CHARGE_STATES = [
+  'created',
+  'sent',
+  'completed',
+  'pending',
+  'rejected',
+  'unknown',
+] as const
+
+export type ChargeState = (typeof CHARGE_STATES)[number]
 
 /** A bill that a charge pays, and how much of it. */
 export interface ChargedBill {

@@ -1,6 +1,6 @@
 /** Set-up of actions that only tests have: `echo`, `fail` and `move`. */
 import { Type } from '@sinclair/typebox'
-import { action, moneyAction } from '../../../../../src/admin/actions/action.ts'
+import { action, DONE_OR_FAILED, moneyAction } from '../../../../../src/admin/actions/action.ts'
 import { param } from '../../../../../src/admin/actions/parameters.ts'
 import { CatalogUnavailableError } from '../../../../../src/catalog/errors.ts'
 import { FieldError } from '../../../../../src/domain/fields.ts'
@@ -41,7 +41,7 @@ const fail = action({
   level: 'write',
   about: 'Fail',
   parameters: Type.Object({ how: param.text('How.') }),
-  answer: {},
+  answer: { status: DONE_OR_FAILED },
   example: { parameters: {}, answer: {} },
   async run({ how }) {
     if (how === 'target') throw new TargetError('there is no such bill')

@@ -1,23 +1,27 @@
 /**
- * Schemas of documents that only the node writes, as they are stored: balances, lines, bills and
- * audit entries. response-schemas.ts determines the format of their dates.
+ * Schemas of documents that only the node writes, as they are stored: here of balances, lines and
+ * audit entries. admin/openapi/response-schemas.ts determines the format of their dates.
  */
 import {
   anyValue,
   choice,
   closed,
+  customFields,
   date,
   flag,
   integer,
   listOf,
+  type Members,
   mapOf,
   number,
-  object,
   ref,
   type Schema,
   text,
-} from '../../catalog/entities/json-schema.ts'
-import { RATING_STEP } from './rating-steps.ts'
+} from '../entities/json-schema.ts'
+import { EVENT } from './events/event-schemas.ts'
+import { JOB } from './job-document.ts'
+import { BILL } from './money/money-schemas.ts'
+import { RATING_STEP } from './usage/rating-steps.ts'
 
 const numberOr = (description: string, ...types: string[]): Schema => ({
   description,
@@ -142,9 +146,7 @@ export const RECORD_COMPOUNDS: Readonly<Record<string, Schema>> = {
   }),
 }
 
-const NOT_YET: Schema = { type: 'null', description: 'Not done yet.' }
-
-const BALANCE: Readonly<Record<string, Schema>> = {
+export const BALANCE: Members = {
   aid: integer('Number of the account.'),
   sid: integer('Number of the subscriber; 0: shared by the account.'),
   bucket_id: integer('Number of the bucket, unique per owner; 0 for the debt.'),
@@ -175,7 +177,7 @@ const BALANCE: Readonly<Record<string, Schema>> = {
 }
 
 /** Fields of lines of balance changes. */
-const BALANCE_LINE: Readonly<Record<string, Schema>> = {
+const BALANCE_LINE: Members = {
   operation: text('Operation: `inc`, `set`, `new`, `close`, …'),
   operation_id: text('Id of the operation, as in `Idempotency-Key`.'),
   charging_type: text('Origin of the change.'),
@@ -194,8 +196,8 @@ const BALANCE_LINE: Readonly<Record<string, Schema>> = {
   counted: number('For a counter: amount counted in another account.'),
   counter: text('For a counter: its name.'),
   limit: number('For a counter: its limit.'),
-  additional: mapOf(anyValue('A value.'), 'Additional data of the caller.'),
-  mended: mapOf(anyValue('A figure.'), 'Amounts that a correction adds to the sums of lines.'),
+  additional: customFields('Additional data of the caller.'),
+  mended: mapOf(number('A figure.'), 'Amounts that a correction adds to the sums of lines.'),
   owner_v: integer('Version of the state of the owner after the change.'),
   priority: integer('Priority of the bucket.'),
   from: date('Start of the bucket.'),
@@ -203,13 +205,13 @@ const BALANCE_LINE: Readonly<Record<string, Schema>> = {
 }
 
 /** Fields of credits, and of lines that the billing cycle writes. */
-const CREDIT_LINE: Readonly<Record<string, Schema>> = {
+const CREDIT_LINE: Members = {
   account_level: flag('Present if the line is of the account itself.'),
   rate: text('Key of the rate.'),
   prepriced: flag('Whether the caller has given the price.'),
   credit: ref('creditTerms', 'The credit as it was ordered.'),
   label: text('Label on the invoice.'),
-  uf: mapOf(anyValue('A value.'), 'Fields of the caller.'),
+  uf: customFields('Fields of the caller.'),
   reason: text('Why it was credited.'),
   credit_time: integer('Time of the credit, unix seconds.'),
   process_time: date('When the line was written.'),
@@ -247,7 +249,7 @@ const CREDIT_LINE: Readonly<Record<string, Schema>> = {
   late_of: text('Stamp of the line whose usage was reported after its cycle.'),
 }
 
-const LINE: Readonly<Record<string, Schema>> = {
+export const LINE: Members = {
   stamp: text('Unique id of the line.'),
   v: integer('Version; increases while the session is open.'),
   type: text('`realtime`, `balance`, `credit`, `flat`, `service` or `usage`.'),
@@ -300,7 +302,9 @@ const LINE: Readonly<Record<string, Schema>> = {
   ...BALANCE_LINE,
 }
 
-const AUDIT: Readonly<Record<string, Schema>> = {
+const CHANGED = anyValue('The document or setting before (`old`) and after the action, or null.')
+
+export const AUDIT: Members = {
   source: text('Always `audit`.'),
   collection: text('Collection of the API, or `login`, `settings`, `oauth`, `clock`.'),
   type: text('Action.'),
@@ -308,8 +312,8 @@ const AUDIT: Readonly<Record<string, Schema>> = {
   urt: date('Time of the action.'),
   user: ref('auditUser', 'Author of the action.'),
   ip: text('IP address of the client; empty for the local machine.'),
-  old: anyValue('The document before the action; null if there was none.'),
-  new: anyValue('The document after the action, or null.'),
+  old: CHANGED,
+  new: CHANGED,
   operation_id: text('Id of the operation on a balance.'),
   count: integer('Of refused requests: their number.'),
   reasons: mapOf(integer('Number of refusals.'), 'Of refused requests: their number by reason.'),
@@ -318,82 +322,12 @@ const AUDIT: Readonly<Record<string, Schema>> = {
   chain: ref('auditLink', 'Its place in the chain of hashes.'),
 }
 
-const JOBS: Readonly<Record<string, Schema>> = {
-  kind: text('`erase`, `retention`, `syslog`, `report`, …'),
-  subject: text('Subject of the job: `subscribers/17`, `lines`.'),
-  state: choice(['queued', 'running', 'waiting', 'done'], '`waiting`: continues automatically.'),
-  step: text('Current or last step.'),
-  position: mapOf(date('Until then.'), 'How far a standing job has come.'),
-  counts: mapOf(integer('Documents.'), 'Number of documents by operation.'),
-  error: text('Error of the last attempt; empty if it succeeded.'),
-  due: date('Time when it starts or continues.'),
-  created: date('Time of the request.'),
-  changed: date('Time of the last update.'),
-  ended: { description: 'Time of completion.', anyOf: [date('The time.'), NOT_YET] },
-}
-
-const EVENT: Readonly<Record<string, Schema>> = {
-  stamp: text('Unique id of the event; the same in each of its notifications.'),
-  event_code: text('Name of the rule.'),
-  event_type: text('Kind of event: `balance`, `balancePrepaid`, `fraud`, …'),
-  event_description: text('Description of the rule.'),
-  matched_path: text('The path that met the rule.'),
-  related_entities: listOf(mapOf(text('A text.'), 'Type and key.'), 'Entities of the path.'),
-  before: anyValue('The value before the request.'),
-  after: anyValue('The value after it.'),
-  based_on: choice(['monetary', 'usage'], 'What the value is.'),
-  group_total: number('Total of the group.'),
-  reached_constant: number('The constant that was reached.'),
-  reached_constant_percentage: number('The same as a percentage.'),
-  creation_time: date('Time of the event.'),
-  start_notify_time: date('Begin of the last attempt to send it.'),
-  notify_time: date('When the receiver accepted it.'),
-  returned_value: anyValue('The answer of the receiver.'),
-  extra_params: object('Whose event it is.', {
-    aid: integer('Number of the account.'),
-    sid: integer('Number of the subscriber; 0 for the account.'),
-    row: mapOf(anyValue('A value.'), 'The usage, or the document of money.'),
-  }),
-  conditions: listOf(mapOf(anyValue('A value.'), 'A condition.'), 'Conditions of the rule.'),
-  thresholds: listOf(anyValue('A list of thresholds.'), 'Thresholds of a usage pattern.'),
-  from: date('Begin of its window.'),
-  to: date('End of its window.'),
-  max_urt: date('The latest line that counts.'),
-  rule_ref: text('Digest of the rule of a usage pattern.'),
-  balance_ref: mapOf(integer('A number.'), 'The balance: `sid` and `bucket_id`.'),
-  receiver: mapOf(anyValue('A value.'), 'Where the rule sends it; absent keys: the settings.'),
-  delivery: object('Its delivery.', {
-    state: choice(['pending', 'delivered', 'dead', 'unaddressed'], 'State.'),
-    due: date('When it is sent next, while it is pending.'),
-    attempts: integer('How often it was sent.'),
-    claim: text('While a process sends it: its claim.'),
-    error: text('Why the last attempt failed.'),
-  }),
-}
-
 /** Further fields, which are not declared, by collection. */
 export const RECORD_FIELDS: Readonly<Record<string, Readonly<Record<string, Schema>>>> = {
   balances: BALANCE,
   lines: LINE,
   audit: AUDIT,
-  jobs: JOBS,
+  jobs: JOB,
   events: EVENT,
-  bills: {
-    due: number('Amount that the customer owes; negative if it is owed to the customer.'),
-    amount: number('Money, positive.'),
-    invoice_type: text('Kind of invoice.'),
-    due_before_vat: number('The amount before tax.'),
-    left_to_pay: number('Unpaid amount.'),
-    total_paid: number('Paid amount.'),
-    paid: text('Whether it is paid.'),
-    waiting_payments: listOf(anyValue('A payment.'), 'Unconfirmed payments.'),
-    charge: object('Settings of the collection.', {
-      not_before: date('Earliest date of collection.'),
-    }),
-    dir: choice(['fc', 'tc'], '`fc`: from the customer; `tc`: to the customer.'),
-    method: text('Payment method.'),
-    left: number('Unused amount of a payment.'),
-    pays: listOf(mapOf(anyValue('A value.'), 'A bill.'), 'Bills that it pays.'),
-    deposit_amount: number('Money of the deposit.'),
-  },
+  bills: BILL,
 }

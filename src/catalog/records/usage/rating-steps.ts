@@ -1,4 +1,6 @@
 /** Schemas of the steps by which a line explains its price (domain/explain.ts), by `step`. */
+
+import { PRICING_METHODS } from '../../../domain/pricing/models.ts'
 import {
   choice,
   closed,
@@ -7,8 +9,7 @@ import {
   number,
   type Schema,
   text,
-} from '../../catalog/entities/json-schema.ts'
-import { PRICING_METHODS } from '../../domain/pricing/models.ts'
+} from '../../entities/json-schema.ts'
 
 const money = (description: string): Schema => text(`${description}, exact: decimal, or \`a/b\`.`)
 
