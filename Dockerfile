@@ -8,6 +8,7 @@ FROM node:${NODE} AS build
 WORKDIR /app
 COPY package.json package-lock.json ./
 COPY packages/embedded-mongo/package.json packages/embedded-mongo/package.json
+COPY packages/client/package.json packages/client/package.json
 RUN npm ci --no-audit --no-fund
 COPY scripts/build.mjs scripts/build.mjs
 COPY scripts/bundle.mjs scripts/bundle.mjs

@@ -9,7 +9,6 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { HOUSE } from '../house/tree.ts'
 import type { Walked, WalkOptions } from '../support/admin/openapi/walk-types.ts'
 import { createProduct, type Product, type Started } from '../support/cli/product.ts'
-import { postJson } from '../support/post-json.ts'
 import { waitUntil } from '../support/wait.ts'
 
 const BLOCK = /^```sh entities\n([\s\S]*?)\n```$/gm
@@ -39,25 +38,6 @@ function lines(): string {
     .replaceAll('http://127.0.0.1:8182', started.admin)
     .replaceAll('http://127.0.0.1:8181', started.realtime)
     .replace('DATA=data;', `DATA=${product.dataDir};`)
-}
-
-/** Charges five minutes, and repeats until a new price is in effect. */
-async function charge(sid: number, usaget: string): Promise<void> {
-  let attempt = 0
-  const session = () => ({ session_id: `film-${sid}-${attempt}`, sid, usaget })
-  await waitUntil('the subscriber can be charged', async () => {
-    attempt += 1
-    const start = { record_type: 'start_request', ...session(), request_num: 0, usagev: 600 }
-    return (await realtime(start)).returnCode === 1
-  })
-  const used = { request_num: 1, used_usagev: 300 }
-  const release = { record_type: 'release_request', ...session(), ...used }
-  expect(await realtime(release)).toMatchObject({ returnCode: 1 })
-}
-
-async function realtime(request: object): Promise<{ returnCode: number }> {
-  const answer = await postJson(`${started.realtime}/realtime`, request)
-  return (await answer.json()) as { returnCode: number }
 }
 
 /** Runs the text in a shell; the lines of its output. */
@@ -124,17 +104,20 @@ describe('the lines of README.md', () => {
     expect(again.details.record_ids).toEqual(ids)
   })
 
-  it('also work with a client that is generated from the description of the API', async () => {
+  it('also work with the client of TypeScript', async () => {
     const { stdout } = await product.run('client', 'add', 'shop', '--role', 'read,write')
     const secret = /^[0-9a-f]{32}$/m.exec(stdout)?.[0] ?? ''
     const path = new URL('../admin/openapi/client/walk.ts', import.meta.url).href
     type Generated = { walk(options: WalkOptions): Promise<Walked> }
     const generated: Generated = await import(path)
-    const { admin } = started
+    const { admin, realtime } = started
     const client = { id: 'shop', secret }
-    const walked = await generated.walk({ admin, client, suffix: '_2', charge, until: waitUntil })
+    const walked = await generated.walk({
+      ...{ admin, realtime, client, suffix: '_2', until: waitUntil },
+    })
     expect(walked).toMatchObject({ credit: [-5, -4.9], revisions: 2 })
     expect(walked.lines).toEqual(expect.arrayContaining(['balance', 'realtime']))
-    expect(walked.refused).toMatch(/lastname is mandatory; email is mandatory/)
+    expect(walked.refused).toMatch(/^17577 .*lastname is mandatory; email is mandatory/)
+    expect(walked.owed).toContain('"balance"')
   })
 })

@@ -89,6 +89,15 @@ describe('the project', () => {
     expect(checkDeclared(files, own)).toEqual([])
     expect(checkInside(files, `${folder}/src/`)).toEqual([])
   })
+
+  it('has a client without dependencies', () => {
+    const folder = 'packages/client'
+    const manifest = JSON.parse(readFileSync(join(HOUSE, folder, 'package.json'), 'utf8'))
+    expect(Object.keys(manifest)).not.toContain('dependencies')
+    const files = readTree(HOUSE, [`${folder}/src`])
+    expect(checkDeclared(files, {})).toEqual([])
+    expect(checkInside(files, `${folder}/`)).toEqual([])
+  })
 })
 
 describe('a dependency is refused', () => {

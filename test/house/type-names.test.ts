@@ -28,7 +28,7 @@ function sharedNames(files: readonly SourceFile[]): string[] {
     .map(([name, found]) => `${name}: ${found.join(', ')}`)
 }
 
-it.each(['src', 'packages/embedded-mongo/src', CONSOLE])(
+it.each(['src', 'packages/embedded-mongo/src', 'packages/client/src', CONSOLE])(
   'no two exported types of %s have the same name',
   (folder) => {
     expect(sharedNames(readTree(HOUSE, [folder]).filter(isTypeScript))).toEqual([])

@@ -2,7 +2,6 @@
 import {
   either,
   integer,
-  mapOf,
   object,
   ref,
   type Schema,
@@ -13,6 +12,7 @@ import { builtInFileTypes, PLAIN_JSON } from '../../file-types/built-in.ts'
 import { answerSettingsOf } from '../../file-types/defaults.ts'
 import { CHARGE_REQUESTS, chargeAnswers, chargeRefusals } from './charging-examples.ts'
 import { chargingSchemas } from './charging-schemas.ts'
+import { COMPOUNDS } from './compounds.ts'
 import type { OpenApiDocument } from './document.ts'
 import { codeSamples, type Operation } from './operations.ts'
 
@@ -85,10 +85,7 @@ export function chargingDocument(config: Config, version: string): OpenApiDocume
     components: {
       schemas: {
         ...chargingSchemas(codes, realtime.servicesMax),
-        fileTypeMessage: mapOf(
-          { description: 'A field.', type: ANY_TYPE },
-          'A JSON message of another file type.',
-        ),
+        ...Object.fromEntries(JSON_SCHEMAS.map((name) => [name, COMPOUNDS[name] ?? {}])),
       },
       responses: {},
       examples: {},
@@ -100,7 +97,8 @@ export function chargingDocument(config: Config, version: string): OpenApiDocume
 }
 
 const NAMED = `${PATH}/{file_type}`
-const ANY_TYPE = ['string', 'number', 'boolean', 'object', 'array', 'null']
+/** JSON messages of other file types. */
+const JSON_SCHEMAS = ['jsonObject', 'jsonValue', 'jsonList', 'jsonRows', 'jsonCells'] as const
 
 interface OperationParts {
   readonly baseUrl: string
@@ -163,7 +161,7 @@ function requestBody(isPlain: boolean): Schema {
 /** The plain format, or any. */
 function jsonOf(name: string, isPlain: boolean): Schema {
   if (isPlain) return ref(name)
-  return either('As the file type has it.', ref(name), ref('fileTypeMessage'))
+  return either('As the file type has it.', ref(name), ref('jsonObject'), ref('jsonList'))
 }
 
 const named = (examples: Readonly<Record<string, unknown>>) =>

@@ -1,12 +1,11 @@
-/** Options and result of the walk by a generated client (client/walk.ts). */
+/** Options and result of the walk by `@tollgate/client` (client/walk.ts). */
 
 export interface WalkOptions {
   readonly admin: string
+  readonly realtime: string
   readonly client: { readonly id: string; readonly secret: string }
   /** Part of the names of created entities, which must be new. */
   readonly suffix: string
-  /** Charges the subscriber for five minutes of this usage type. */
-  charge(sid: number, usaget: string): Promise<void>
   /** Waits until this is true. */
   until(what: string, isTrue: () => Promise<boolean>): Promise<void>
 }
@@ -19,5 +18,7 @@ export interface Walked {
   /** Types of the lines. */
   readonly lines: readonly (string | undefined)[]
   readonly revisions: number
+  /** Bills of the account, as JSON. */
+  readonly owed: string
   readonly refused: string
 }
