@@ -7,13 +7,23 @@ import { AuthRefusal } from '../../identity/refusal.ts'
 import { queryParameters, readParameters } from '../http/body.ts'
 import { deviceCookieOf } from './cookies.ts'
 
-export function success(details: unknown, input: LoginInput) {
-  return { status: 1, desc: 'success', details, input }
+export function success<const D>(details: D, input: LoginInput) {
+  return { status: 1, desc: 'success', details, input } as const
 }
 
 export function failure(desc: string, input: LoginInput) {
-  return { status: 0, desc, details: false, input }
+  return { status: 0, desc, details: false, input } as const
 }
+
+/** Other answers of endpoints that compare a password or a code. */
+const OTHERS = {
+  '400': 'badLogin',
+  '403': 'forbidden',
+  '413': 'tooLarge',
+  '429': 'tooMany',
+  '503': 'loginUnavailable',
+} as const
+export const COMPARING = { refused: ['authError'], others: OTHERS } as const
 
 interface SourceDeps {
   readonly devices: Devices

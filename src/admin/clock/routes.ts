@@ -107,7 +107,7 @@ export function addClockRoutes(server: FastifyInstance, deps: ClockRoutes): void
     registerBodies(routes)
     routes.setErrorHandler(errorHandler(deps.log))
     addEndpoints(routes, CLOCK_ENDPOINTS, deps)
-    refuseOtherMethods(routes, path, 'to move')
+    refuseOtherMethods(routes, move, 'to move')
   })
 }
 

@@ -9,7 +9,14 @@ import {
 } from '../../catalog/entities/json-schema.ts'
 
 export const DONE = typed<1>({ type: 'integer', const: 1, description: '1: success.' })
-const SUCCESS = text('Always `success`.')
+export const SUCCESS = text('Always `success`.')
+
+/** In the answer to a write that was only tried. */
+export const VALID = typed<true>({
+  type: 'boolean',
+  const: true,
+  description: 'The write was only tried, and nothing is stored.',
+})
 
 /** A successful answer. */
 export const success = <D extends Schema, const P extends Members = Record<never, never>>(

@@ -1,6 +1,6 @@
 /** An endpoint that is no action: the routes, permissions and documentation follow from it. */
 import type { FastifyContextConfig, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import type { Schema } from '../../catalog/entities/json-schema.ts'
+import { ref, type Schema } from '../../catalog/entities/json-schema.ts'
 import type { Config } from '../../config/schema.ts'
 import type { RouteAccess } from '../../identity/access.ts'
 import { RequestError } from '../../requests/errors.ts'
@@ -42,6 +42,10 @@ export interface EndpointAnswer extends DescribedAnswer {
 export interface EndpointDescription {
   readonly method: 'GET' | 'POST'
   readonly path: string
+  /** Served by POST, too. */
+  readonly isAlsoPosted?: true
+  /** A call by GET writes; callers with a session cookie must then use POST. */
+  readonly writesByGet?: true
   readonly access: RouteAccess
   /** Public if `admin.openPaths` has it. */
   readonly openPath?: Config['admin']['openPaths'][number]
@@ -69,6 +73,13 @@ interface Declaration<D, A> extends EndpointDescription {
   ): Promise<NoInfer<A> | { readonly status: 0 } | FastifyReply>
 }
 
+/** An answer by `RequestError`. */
+export const refusal = (description: string, status: number, message: string): DescribedAnswer => ({
+  description,
+  schema: ref('requestError'),
+  example: new RequestError(status, message).body(),
+})
+
 /** Other answers of an endpoint that needs a caller. */
 export const ADMITTED = {
   '400': 'unreadable',
@@ -88,12 +99,12 @@ export function addEndpoints<D>(
   openPaths: Config['admin']['openPaths'] = [],
 ): void {
   for (const each of endpoints) {
-    const { method, path, isAsked, openPath, config } = each
-    const reads = method === 'GET' ? ({ readsByGet: true } as const) : {}
+    const { method, isAlsoPosted, writesByGet, path, isAsked, openPath, config } = each
+    const reads = method === 'GET' && !writesByGet ? ({ readsByGet: true } as const) : {}
     const isOpen = openPath !== undefined && openPaths.includes(openPath)
     const access = isOpen ? 'public' : isAsked ? 'asked' : each.access
     routes.route({
-      method,
+      method: isAlsoPosted ? ['GET', 'POST'] : method,
       url: path,
       config: { ...reads, ...config, access },
       handler: (request, reply) => each.run(deps, request, reply),
@@ -102,11 +113,15 @@ export function addEndpoints<D>(
 }
 
 /** Refuses methods other than GET and POST. `use`: what these do. */
-export function refuseOtherMethods(routes: FastifyInstance, url: string, use: string): void {
+export function refuseOtherMethods(
+  routes: FastifyInstance,
+  { path: url, config }: EndpointDescription,
+  use: string,
+): void {
   routes.route({
     method: ['PUT', 'PATCH', 'DELETE'],
     url,
-    config: { access: 'asked' },
+    config: { ...config, access: 'asked' },
     async handler({ method }, reply) {
       reply.header('allow', 'GET, POST')
       throw new RequestError(405, `${method} is not allowed: use GET to read and POST ${use}`)
