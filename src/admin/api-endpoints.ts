@@ -4,7 +4,7 @@ import { anyValue, object, text } from '../catalog/entities/json-schema.ts'
 import { type Representations, sendKept } from './encodings.ts'
 import { INTERFACE_VERSION } from './heartbeat.ts'
 import { named } from './http/answer-schema.ts'
-import { ADMITTED, endpoint } from './http/endpoint.ts'
+import { ADMITTED, get } from './http/endpoint.ts'
 
 /** Both forms of one document. */
 export interface MadeDocument {
@@ -21,9 +21,7 @@ const PAGE_POLICY =
 const HEADERS = { 'cache-control': 'private, no-cache' }
 const OTHERS = { ...ADMITTED, '503': 'unavailable' } as const
 
-const json = endpoint({
-  method: 'GET',
-  path: '/openapi.json',
+const json = get('/openapi.json', {
   access: 'user',
   openPath: 'docs',
   about: 'API description (OpenAPI)',
@@ -46,9 +44,7 @@ const json = endpoint({
   },
 })
 
-const page = endpoint({
-  method: 'GET',
-  path: '/docs',
+const page = get('/docs', {
   access: 'user',
   openPath: 'docs',
   about: 'API description as a page',

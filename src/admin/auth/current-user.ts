@@ -9,7 +9,7 @@ import { PERMISSIONS } from '../../identity/permission-rules.ts'
 import { AuthRefusal } from '../../identity/refusal.ts'
 import { CODE } from '../../requests/errors.ts'
 import { offsetMs } from '../../runtime/clock.ts'
-import { endpoint } from '../http/endpoint.ts'
+import { get } from '../http/endpoint.ts'
 import { type Grantee, grantedActions } from '../permissions/granted.ts'
 import { CURRENT_USER_ANSWER } from './answers.ts'
 import { sessionCookieOf, setSessionCookie } from './cookies.ts'
@@ -26,19 +26,15 @@ export const EXAMPLE = {
 /** With the code by which clients of the API recognise it. */
 export const NOBODY = { ...failure('nobody is logged in', {}), code: CODE.notLoggedIn }
 
-export const CURRENT_USER = endpoint({
-  method: 'GET',
-  path: '/auth/login',
+export const CURRENT_USER = get('/auth/login', {
   access: 'public',
   about: 'Show the current user, the end of the session, and what the user may do',
   request: { parameters: {}, example: {}, credentials: ['-b cookies'] },
   answer: {
     description: 'The logged-in user.',
     schema: CURRENT_USER_ANSWER,
-    example: {
-      status: 1,
-      desc: 'success',
-      details: {
+    example: success(
+      {
         ...EXAMPLE,
         protocol: 'Internal',
         idle_end: '2026-03-01T10:30:00.000Z',
@@ -48,8 +44,8 @@ export const CURRENT_USER = endpoint({
         clock: null,
         currency: 'EUR',
       },
-      input: {},
-    },
+      {},
+    ),
     refused: ['authError'],
     others: { '403': 'forbidden', '405': 'badLogin', '503': 'unavailable' },
   },

@@ -4,11 +4,12 @@ import type { AttemptSource } from '../../identity/attempts.ts'
 import type { Devices } from '../../identity/devices.ts'
 import type { LoginInput } from '../../identity/login-fields.ts'
 import { AuthRefusal } from '../../identity/refusal.ts'
+import { succeeded } from '../http/answer-schema.ts'
 import { queryParameters, readParameters } from '../http/body.ts'
 import { deviceCookieOf } from './cookies.ts'
 
 export function success<const D>(details: D, input: LoginInput) {
-  return { status: 1, desc: 'success', details, input } as const
+  return { ...succeeded(details), input }
 }
 
 export function failure(desc: string, input: LoginInput) {

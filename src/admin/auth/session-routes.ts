@@ -1,4 +1,5 @@
 /** `/auth/login`, `/auth/logout`, `/auth/options`, `/auth/password`. */
+
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { text } from '../../catalog/entities/json-schema.ts'
 import { type AttemptSource, createAttempts } from '../../identity/attempts.ts'
@@ -29,8 +30,9 @@ import { createSessionCheck } from '../../identity/session-check.ts'
 import type { Users } from '../../identity/users.ts'
 import { LOGIN_BODY_BYTES_MAX } from '../../requests/json-limits.ts'
 import { errorHandler } from '../http/answer.ts'
+import { succeeded } from '../http/answer-schema.ts'
 import { registerBodies } from '../http/body.ts'
-import { addEndpoints, endpoint } from '../http/endpoint.ts'
+import { addEndpoints, get, post } from '../http/endpoint.ts'
 import { DONE_ANSWER, LOGIN_ANSWER, LOGIN_OPTIONS } from './answers.ts'
 import {
   clearSessionCookie,
@@ -46,9 +48,7 @@ import { TOTP_ENDPOINTS } from './totp/routes.ts'
 /** Processor time of comparing a password, about. */
 const PASSWORD_MS = 50
 
-const login = endpoint({
-  method: 'POST',
-  path: '/auth/login',
+const login = post('/auth/login', {
   access: 'public',
   about: 'Log in',
   config: { poolMs: PASSWORD_MS },
@@ -111,9 +111,7 @@ async function openSession(
   return success(userView(done.user), input)
 }
 
-const logout = endpoint({
-  method: 'POST',
-  path: '/auth/logout',
+const logout = post('/auth/logout', {
   access: 'public',
   about: 'End the session',
   request: { parameters: {}, example: {}, credentials: ['-b cookies'] },
@@ -138,30 +136,22 @@ const logout = endpoint({
   },
 })
 
-const options = endpoint({
-  method: 'GET',
-  path: '/auth/options',
+const options = get('/auth/options', {
   access: 'public',
   about: 'List the login methods',
   request: { parameters: {}, example: {}, credentials: [] },
   answer: {
     description: 'Login methods.',
     schema: LOGIN_OPTIONS,
-    example: {
-      status: 1,
-      desc: 'success',
-      details: { protocols: [{ type: 'ldap', label: 'Staff', name: 'corp' }] },
-    },
+    example: succeeded({ protocols: [{ type: 'ldap', label: 'Staff', name: 'corp' }] }),
     others: { '403': 'forbidden', '503': 'unavailable' },
   },
   async run({ protocols }: RouteDeps) {
-    return { status: 1, desc: 'success', details: { protocols: await protocols.options() } }
+    return succeeded({ protocols: await protocols.options() })
   },
 })
 
-const password = endpoint({
-  method: 'POST',
-  path: '/auth/password',
+const password = post('/auth/password', {
   access: 'public',
   about: 'Change the password of the current user',
   config: { poolMs: PASSWORD_MS },

@@ -38,24 +38,27 @@ export interface EndpointAnswer extends DescribedAnswer {
   readonly unavailableExample?: unknown
 }
 
-/** What of an endpoint does not depend on the parts of the server that it uses. */
-export interface EndpointDescription {
-  readonly method: 'GET' | 'POST'
-  readonly path: string
-  /** Served by POST, too. */
-  readonly isAlsoPosted?: true
-  /** A call by GET writes; callers with a session cookie must then use POST. */
-  readonly writesByGet?: true
+/** What describes an endpoint; `A`: its answer, unless it is refused or sent by `run`. */
+interface Declared<A> {
   readonly access: RouteAccess
   /** Public if `admin.openPaths` has it. */
   readonly openPath?: Config['admin']['openPaths'][number]
   /** Whether `run` admits the caller: by parameters in the body, or to some of them. */
   readonly isAsked?: true
+  /** Served by POST, too. */
+  readonly isAlsoPosted?: true
+  /** A call by GET writes; callers with a session cookie must then use POST. */
+  readonly writesByGet?: true
   /** One sentence for the OpenAPI document and the table of permissions. */
   readonly about: string
   readonly config?: Omit<FastifyContextConfig, 'access'>
   readonly request?: EndpointRequest
-  readonly answer: EndpointAnswer
+  readonly answer: EndpointAnswer & { readonly schema: { readonly static: A } }
+}
+
+export interface EndpointDescription extends Declared<unknown> {
+  readonly method: 'GET' | 'POST'
+  readonly path: string
 }
 
 /** `D`: the parts of the server that `run` uses. */
@@ -63,14 +66,21 @@ export interface Endpoint<D> extends EndpointDescription {
   run(deps: D, request: FastifyRequest, reply: FastifyReply): Promise<unknown>
 }
 
-/** `A`: what is answered, unless it is refused or sent by `run`. */
-interface Declaration<D, A> extends EndpointDescription {
-  readonly answer: EndpointAnswer & { readonly schema: { readonly static: A } }
+/** `run` answers what is described. */
+interface Declaration<D, A> extends Declared<A> {
   run(
     deps: D,
     request: FastifyRequest,
     reply: FastifyReply,
   ): Promise<NoInfer<A> | { readonly status: 0 } | FastifyReply>
+}
+
+export function get<D, A>(path: string, declared: Declaration<D, A>): Endpoint<D> {
+  return { method: 'GET', path, ...declared }
+}
+
+export function post<D, A>(path: string, declared: Declaration<D, A>): Endpoint<D> {
+  return { method: 'POST', path, ...declared }
 }
 
 /** An answer by `RequestError`. */
@@ -87,10 +97,13 @@ export const ADMITTED = {
   '403': 'notAllowed',
 } as const
 
-/** Checks that `run` answers what the endpoint describes. */
-export function endpoint<D, A>(declared: Declaration<D, A>): Endpoint<D> {
-  return declared
-}
+/** Likewise, if it refuses callers by a code with HTTP status 200. */
+export const CODED = {
+  '400': 'unreadable',
+  '401': 'badToken',
+  '403': 'forbidden',
+  '503': 'unavailable',
+} as const
 
 export function addEndpoints<D>(
   routes: FastifyInstance,

@@ -13,9 +13,9 @@ import type { Logger } from '../../runtime/log.ts'
 import { CARD_PAGE_PARAMETERS, openCardPage } from '../actions/cards.ts'
 import { actionErrorHandler } from '../actions/errors.ts'
 import { castParameters, param } from '../actions/parameters.ts'
-import { success } from '../http/answer-schema.ts'
+import { succeeded, success } from '../http/answer-schema.ts'
 import { readParameters, registerBodies } from '../http/body.ts'
-import { addEndpoints, endpoint } from '../http/endpoint.ts'
+import { addEndpoints, CODED, get } from '../http/endpoint.ts'
 import type { Payments } from '../payments.ts'
 
 /**
@@ -46,11 +46,9 @@ const ACCESS = ['write'] as const
  * The parameters are the members of the JSON object `data`, which may be signed by `_t_` and
  * `_sig_` in it, or those of the request.
  */
-export const GET_REQUEST = endpoint({
-  method: 'GET',
+export const GET_REQUEST = get('/paymentgateways/getRequest', {
   isAlsoPosted: true,
   writesByGet: true,
-  path: '/paymentgateways/getRequest',
   access: ACCESS,
   isAsked: true,
   about: 'Send a customer to a hosted page, as `/api/cards`',
@@ -66,22 +64,16 @@ export const GET_REQUEST = endpoint({
   answer: {
     description: 'With `iframe`: the address of the page.',
     schema: success(
+      'cardPage',
       'The page.',
       closed('The page.', { url: text('Its address; valid for 4 hours.') }),
     ),
-    example: {
-      status: 1,
-      desc: 'success',
-      details: { url: 'https://billing.example.org/paymentgateways/sandbox/kJ3vX0pQ' },
-    },
+    example: succeeded({ url: 'https://billing.example.org/paymentgateways/sandbox/kJ3vX0pQ' }),
     refused: ['actionError', 'permissionError', 'loginError'],
     others: {
       '302': { redirect: 'Without `iframe`: to the hosted page.' },
-      '400': 'unreadable',
-      '401': 'badToken',
-      '403': 'forbidden',
+      ...CODED,
       '405': 'badMethod',
-      '503': 'unavailable',
     },
   },
   async run({ payments, admit }: CardPageParts, request, reply) {
@@ -99,7 +91,7 @@ export const GET_REQUEST = endpoint({
     }
     const baseUrl = `${request.protocol}://${request.host}`
     const url = await openCardPage(page, { catalog, nowMs, payments, baseUrl, actor })
-    if (iframe === true) return { status: 1, desc: 'success', details: { url } }
+    if (iframe === true) return succeeded({ url })
     return reply.redirect(url, 302)
   },
 })

@@ -16,11 +16,11 @@ import type { SandboxGateway } from '../../external/payment/sandbox/sandbox.ts'
 import type { RawParameters } from '../../requests/raw-parameters.ts'
 import { policyOriginOf } from '../headers.ts'
 import { bodyParameters, queryParameters } from '../http/body.ts'
-import { endpoint } from '../http/endpoint.ts'
+import { get, post } from '../http/endpoint.ts'
 import type { Payments } from '../payments.ts'
 
 const REFERENCE = text('The part of the address that nobody can guess.')
-const SANDBOX = { path: '/paymentgateways/sandbox/:reference', access: 'public' } as const
+const SANDBOX = '/paymentgateways/sandbox/:reference'
 
 const page = (description: string) => ({
   description,
@@ -32,9 +32,8 @@ const page = (description: string) => ({
 const UNKNOWN = page('There is no such page.')
 const CLOSED = page('The page has expired, or was used.')
 
-const show = endpoint({
-  ...SANDBOX,
-  method: 'GET',
+const show = get(SANDBOX, {
+  access: 'public',
   about: 'Show the hosted page of the sandbox',
   request: { parameters: { reference: REFERENCE }, example: { reference: 'kJ3vX0pQ' } },
   answer: { ...page('The form.'), others: { '404': UNKNOWN, '410': CLOSED } },
@@ -49,9 +48,8 @@ const show = endpoint({
   },
 })
 
-const submit = endpoint({
-  ...SANDBOX,
-  method: 'POST',
+const submit = post(SANDBOX, {
+  access: 'public',
   about: 'Enter a card on the hosted page of the sandbox',
   request: {
     parameters: {
@@ -102,9 +100,7 @@ async function findPage({ gateways, tokens }: Payments, reference: string) {
 /** Charged for a return or a notification at most: gateways send them from few addresses. */
 export const RETURN_MS = 10
 
-const back = endpoint({
-  method: 'GET',
-  path: '/paymentgateways/OkPage',
+const back = get('/paymentgateways/OkPage', {
   access: 'public',
   about: 'Return of a hosted page; the gateway verifies its result',
   config: { loopMsMax: RETURN_MS },

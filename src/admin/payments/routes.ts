@@ -7,9 +7,9 @@ import { RequestError } from '../../requests/errors.ts'
 import { realTimeOf } from '../../runtime/clock.ts'
 import type { Logger } from '../../runtime/log.ts'
 import { errorHandler } from '../http/answer.ts'
-import { DONE, success } from '../http/answer-schema.ts'
+import { DONE, succeeded, success } from '../http/answer-schema.ts'
 import { registerBodies } from '../http/body.ts'
-import { ADMITTED, addEndpoints, endpoint, refusal } from '../http/endpoint.ts'
+import { ADMITTED, addEndpoints, get, post, refusal } from '../http/endpoint.ts'
 import type { Payments } from '../payments.ts'
 import { type AdmitCardPage, addGetRequest, GET_REQUEST } from './get-request.ts'
 import { PAGE_ENDPOINTS, RETURN_MS } from './pages.ts'
@@ -26,29 +26,23 @@ const GATEWAY = closed('A payment gateway.', {
   params: mapOf(anyValue('The default; empty without one.'), 'Its parameters, by name.'),
 })
 
-const list = endpoint({
-  method: 'GET',
+const list = get('/paymentgateways/list', {
   isAlsoPosted: true,
-  path: '/paymentgateways/list',
   access: ['read'],
   about: 'List the payment gateways',
   answer: {
     description: 'The payment gateways.',
-    schema: success('The payment gateways.', listOf(GATEWAY, 'Gateways.')),
-    example: {
-      status: 1,
-      desc: 'success',
-      details: [
-        {
-          name: 'stripe',
-          about: 'Stripe: Checkout for cards, PaymentIntents for charges.',
-          supported: true,
-          enabled: true,
-          instances: ['stripe'],
-          params: { api_key: '', webhook_secret: '', currency: '', timeout_seconds: 20 },
-        },
-      ],
-    },
+    schema: success('paymentGateways', 'The payment gateways.', listOf(GATEWAY, 'Gateways.')),
+    example: succeeded([
+      {
+        name: 'stripe',
+        about: 'Stripe: Checkout for cards, PaymentIntents for charges.',
+        supported: true,
+        enabled: true,
+        instances: ['stripe'],
+        params: { api_key: '', webhook_secret: '', currency: '', timeout_seconds: 20 },
+      },
+    ]),
     others: { ...ADMITTED, '503': 'unavailable' },
   },
   async run({ gateways }: Payments) {
@@ -64,16 +58,14 @@ const list = endpoint({
       const shown = { name: String(name), about, instances: names, params }
       return { ...shown, supported: true, enabled: isEnabled }
     })
-    return { status: 1, desc: 'success', details }
+    return succeeded(details)
   },
 })
 
 const FORGED = 'the signature of the notification does not match'
 const NO_GATEWAY = 'there is no such payment gateway'
 
-const notify = endpoint({
-  method: 'POST',
-  path: '/paymentgateways/notify/:name',
+const notify = post('/paymentgateways/notify/:name', {
   access: 'public',
   about: 'Notification of a payment gateway, verified by its signature',
   config: { loopMsMax: RETURN_MS },

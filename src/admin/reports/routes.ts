@@ -11,7 +11,7 @@ import type { Clock } from '../../runtime/clock.ts'
 import type { Logger } from '../../runtime/log.ts'
 import { actionErrorHandler } from '../actions/errors.ts'
 import { DONE } from '../http/answer-schema.ts'
-import { addEndpoints, endpoint, refusal } from '../http/endpoint.ts'
+import { addEndpoints, get, refusal } from '../http/endpoint.ts'
 
 /** Seconds after which a client asks again for a file that is being written. */
 const RETRY_SECONDS = 5
@@ -21,9 +21,7 @@ type FileParts = ReportParts & { readonly clock: Clock }
 const NOT_HERE = 'this node does not have the file'
 const WRITING = 'the report is being written'
 
-const file = endpoint({
-  method: 'GET',
-  path: `${FILES_PATH}/:id`,
+const file = get(`${FILES_PATH}/:id`, {
   access: 'public',
   about: 'Get the file of a report by its signed address',
   request: {

@@ -22,7 +22,7 @@ import { BillrunSchema } from '../../catalog/settings/money/billrun-settings.ts'
 import { InvoicesSchema } from '../../catalog/settings/money/invoice-settings.ts'
 import { LinesSchema } from '../../catalog/settings/money/line-settings.ts'
 import { PaymentsSchema } from '../../catalog/settings/money/payment-settings.ts'
-import { DONE, named, SUCCESS, VALID } from '../http/answer-schema.ts'
+import { component, DONE, named, SUCCESS, VALID } from '../http/answer-schema.ts'
 import { PlaysSchema } from './categories.ts'
 import type { SettingsAction } from './settings-request.ts'
 
@@ -106,18 +106,16 @@ const answerTo = <const A extends SettingsAction>(...actions: readonly A[]) => (
   }),
 })
 
-const LISTED = named(
+const LISTED = component(
   'settingsCategory',
-  closed(
-    'A category of settings.',
-    {
-      category: text('Its name.'),
-      about: text('Its content.'),
-      settable: flag('Whether it can be changed while the node runs.'),
-      instead: text('How to change it otherwise.'),
-    },
-    ['instead'],
-  ),
+  'A category of settings.',
+  {
+    category: text('Its name.'),
+    about: text('Its content.'),
+    settable: flag('Whether it can be changed while the node runs.'),
+    instead: text('How to change it otherwise.'),
+  },
+  ['instead'],
 )
 export type ListedCategory = ValueOf<typeof LISTED>
 
@@ -126,28 +124,22 @@ const LIST = closed('The categories.', {
   details: listOf(LISTED, 'All categories.'),
 })
 
-const ACTOR = named(
-  'actor',
-  closed('The caller that has made a change.', {
-    by: choice(
-      ['session', 'token', 'signature', 'open', 'cli', 'node'],
-      'How it was authenticated; `cli` and `node`: this machine.',
-    ),
-    id: text('Id of the user, or name of the client; may be empty.'),
-    name: text('Name of the user or client.'),
-    address: text('Its address; empty for this machine.'),
-  }),
-)
+const ACTOR = component('actor', 'The caller that has made a change.', {
+  by: choice(
+    ['session', 'token', 'signature', 'open', 'cli', 'node'],
+    'How it was authenticated; `cli` and `node`: this machine.',
+  ),
+  id: text('Id of the user, or name of the client; may be empty.'),
+  name: text('Name of the user or client.'),
+  address: text('Its address; empty for this machine.'),
+})
 
-const VERSION = named(
-  'settingsVersion',
-  closed('A version of a category.', {
-    rev: integer('Its number.'),
-    changed: date('When it was stored.'),
-    changed_by: text('Who has stored it: `cli`, or the name of a user.'),
-    actor: either('The caller; null if only `changed_by` is known.', ACTOR, nothing('None.')),
-  }),
-)
+const VERSION = component('settingsVersion', 'A version of a category.', {
+  rev: integer('Its number.'),
+  changed: date('When it was stored.'),
+  changed_by: text('Who has stored it: `cli`, or the name of a user.'),
+  actor: either('The caller; null if only `changed_by` is known.', ACTOR, nothing('None.')),
+})
 
 const HISTORY = closed('The versions of a category.', {
   ...answerTo('history'),

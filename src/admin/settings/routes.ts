@@ -7,8 +7,9 @@ import { EntityRuleError } from '../../requests/errors.ts'
 import type { OrderedParameters } from '../../requests/raw-parameters.ts'
 import type { Logger } from '../../runtime/log.ts'
 import { errorHandler } from '../http/answer.ts'
+import { succeeded } from '../http/answer-schema.ts'
 import { readParameters, registerBodies } from '../http/body.ts'
-import { addEndpoints, endpoint, refuseOtherMethods } from '../http/endpoint.ts'
+import { addEndpoints, CODED, get, post, refuseOtherMethods } from '../http/endpoint.ts'
 import { type ReadSetting, SETTINGS_ANSWER, type SettingsAnswer } from './answers.ts'
 import type { Categories } from './category.ts'
 import type { SettingsDeps } from './change.ts'
@@ -51,16 +52,7 @@ const ADDRESS = {
 
 const INPUT = { category: 'taxation.default', path: '' }
 const REFUSED = ['ruleError', 'permissionError', 'loginError', 'targetError'] as const
-const OTHERS = {
-  '400': 'unreadable',
-  '401': 'badToken',
-  '403': 'forbidden',
-  '503': 'unavailable',
-} as const
-
-const read = endpoint({
-  method: 'GET',
-  path: '/api/settings',
+const read = get('/api/settings', {
   access: ['read'],
   isAsked: true,
   about: 'Read settings; security settings require admin',
@@ -72,22 +64,14 @@ const read = endpoint({
   answer: {
     description: 'A setting.',
     schema: SETTINGS_ANSWER,
-    example: {
-      status: 1,
-      desc: 'success',
-      input: { action: 'get', ...INPUT },
-      details: 'REDUCED',
-      rev: 42,
-    },
+    example: { ...succeeded('REDUCED'), input: { action: 'get', ...INPUT }, rev: 42 },
     refused: REFUSED,
-    others: { ...OTHERS, '405': 'badMethod' },
+    others: { ...CODED, '405': 'badMethod' },
   },
   run: answer,
 })
 
-const change = endpoint({
-  method: 'POST',
-  path: '/api/settings',
+const change = post('/api/settings', {
   access: [ADMIN],
   isAsked: true,
   about: 'Change settings',
@@ -104,15 +88,9 @@ const change = endpoint({
   answer: {
     description: 'The stored setting after the change.',
     schema: SETTINGS_ANSWER,
-    example: {
-      status: 1,
-      desc: 'success',
-      input: { action: 'set', ...INPUT },
-      details: 'REDUCED',
-      rev: 42,
-    },
+    example: { ...succeeded('REDUCED'), input: { action: 'set', ...INPUT }, rev: 42 },
     refused: REFUSED,
-    others: { ...OTHERS, '413': 'tooLarge', '415': 'badType' },
+    others: { ...CODED, '413': 'tooLarge', '415': 'badType' },
   },
   run: answer,
 })
@@ -162,13 +140,11 @@ async function act(
 ): Promise<SettingsAnswer> {
   const by = { actor: actorOf(caller), isTrial }
   const { category, path } = address
-  const done = { status: 1, desc: 'success' } as const
   if (action === 'list') {
-    return { ...done, input: { action, category, path }, details: settings.list() }
+    return { ...succeeded(settings.list()), input: { action, category, path } }
   }
   if (action === 'history') {
-    const details = await settings.history(address)
-    return { ...done, input: { action, category, path }, details }
+    return { ...succeeded(await settings.history(address)), input: { action, category, path } }
   }
   const value = async () => {
     switch (action) {
@@ -182,7 +158,8 @@ async function act(
         return restored(settings, address, by)
     }
   }
-  return { ...done, input: { action, category, path }, ...(await value()) }
+  const { details, ...more } = await value()
+  return { ...succeeded(details), input: { action, category, path }, ...more }
 }
 
 function restored(settings: Settings, address: SettingAddress, by: ChangeBy): Promise<ReadSetting> {

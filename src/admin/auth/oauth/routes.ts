@@ -1,13 +1,7 @@
 /** `POST /oauth2/token` (RFC 6749) and `POST /oauth2/revoke` (RFC 7009). */
 import OAuth2Server from '@node-oauth/oauth2-server'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import {
-  closed,
-  integer,
-  text,
-  typed,
-  type ValueOf,
-} from '../../../catalog/entities/json-schema.ts'
+import { integer, text, typed, type ValueOf } from '../../../catalog/entities/json-schema.ts'
 import {
   SECURITY,
   type SecuritySettings,
@@ -28,9 +22,9 @@ import type { TokenRequest } from '../../../identity/oauth/token-request.ts'
 import { createRefusalAudit, HOUR_MS } from '../../../identity/refusal-audit.ts'
 import { LOGIN_BODY_BYTES_MAX } from '../../../requests/json-limits.ts'
 import type { TokenKind } from '../../../store/tokens.ts'
-import { DONE, named, orNull } from '../../http/answer-schema.ts'
+import { component, DONE, orNull } from '../../http/answer-schema.ts'
 import { bodyErrorOf, registerBodies } from '../../http/body.ts'
-import { addEndpoints, endpoint } from '../../http/endpoint.ts'
+import { addEndpoints, post } from '../../http/endpoint.ts'
 import { readOAuthParameters } from './oauth-parameters.ts'
 
 const PLACEHOLDER = 'given'
@@ -42,7 +36,6 @@ const CLIENT = {
   client_secret: text('Secret of the client, unless HTTP Basic is used.'),
 }
 
-const SHARED = { method: 'POST', access: 'public' } as const
 const credentials = ['-u "crm:$SECRET"']
 const OTHERS = {
   '400': 'badOAuth',
@@ -54,28 +47,25 @@ const OTHERS = {
   '503': 'badOAuth',
 } as const
 
-const TOKEN = named(
+const TOKEN = component(
   'tokenAnswer',
-  closed(
-    'A token (RFC 6749, section 5.1).',
-    {
-      access_token: text('The token; it is sent as `Authorization: Bearer TOKEN`.'),
-      expires_in: integer('Validity in seconds.'),
-      token_type: typed<'Bearer'>({
-        type: 'string',
-        const: 'Bearer',
-        description: 'How it is sent.',
-      }),
-      scope: orNull(text('Scope, if one was requested.')),
-      refresh_token: text('Token for the refresh grant, if that is enabled.'),
-    },
-    ['refresh_token'],
-  ),
+  'A token (RFC 6749, section 5.1).',
+  {
+    access_token: text('The token; it is sent as `Authorization: Bearer TOKEN`.'),
+    expires_in: integer('Validity in seconds.'),
+    token_type: typed<'Bearer'>({
+      type: 'string',
+      const: 'Bearer',
+      description: 'How it is sent.',
+    }),
+    scope: orNull(text('Scope, if one was requested.')),
+    refresh_token: text('Token for the refresh grant, if that is enabled.'),
+  },
+  ['refresh_token'],
 )
 
-const token = endpoint({
-  ...SHARED,
-  path: '/oauth2/token',
+const token = post('/oauth2/token', {
+  access: 'public',
   about: 'Get an access token',
   request: {
     parameters: {
@@ -105,9 +95,8 @@ const token = endpoint({
   run: (deps: OAuthDeps, request, reply) => answerCounted(deps, request, reply, answerToken),
 })
 
-const revocation = endpoint({
-  ...SHARED,
-  path: '/oauth2/revoke',
+const revocation = post('/oauth2/revoke', {
+  access: 'public',
   about: 'Revoke a token',
   request: {
     parameters: { token: text('The access or refresh token.'), ...CLIENT },
@@ -117,7 +106,7 @@ const revocation = endpoint({
   },
   answer: {
     description: 'The token is revoked, or was not valid.',
-    schema: named('revoked', closed('The token is revoked.', { status: DONE })),
+    schema: component('revoked', 'The token is revoked.', { status: DONE }),
     example: { status: 1 },
     others: OTHERS,
   },

@@ -11,7 +11,7 @@ import { AuthRefusal } from '../../../identity/refusal.ts'
 import type { LoggedIn } from '../../../identity/session-check.ts'
 import { enrolmentUri } from '../../../identity/totp/codes.ts'
 import { WRONG_CODE } from '../../../identity/totp/second-step.ts'
-import { endpoint } from '../../http/endpoint.ts'
+import { get, post } from '../../http/endpoint.ts'
 import { DONE_ANSWER, RECOVERY_CODES, TOTP_SECRET, TOTP_STATE } from '../answers.ts'
 import { sessionCookieOf, setSessionCookie } from '../cookies.ts'
 import type { RouteDeps } from '../route-deps.ts'
@@ -38,9 +38,7 @@ const REMOVED = {
   ...COMPARING,
 }
 
-const show = endpoint({
-  method: 'GET',
-  path: '/auth/totp',
+const show = get('/auth/totp', {
   access: 'public',
   about: 'Show the second factor of the current user',
   request: { parameters: {}, example: {}, credentials: ['-b cookies'] },
@@ -68,9 +66,7 @@ const show = endpoint({
 })
 
 /** The secret is shown once. An existing factor must be proved and stays active until `confirm`. */
-const begin = endpoint({
-  method: 'POST',
-  path: '/auth/totp/begin',
+const begin = post('/auth/totp/begin', {
   access: 'public',
   about: 'Begin to set up a second factor; returns its secret once',
   request: codeRequest('Code of the existing factor, or a recovery code.'),
@@ -99,9 +95,7 @@ const begin = endpoint({
 })
 
 /** From now on each login requires a code; other sessions, opened without one, end. */
-const confirm = endpoint({
-  method: 'POST',
-  path: '/auth/totp/confirm',
+const confirm = post('/auth/totp/confirm', {
   access: 'public',
   about: 'Confirm the second factor by a code; returns the recovery codes',
   request: codeRequest('Code of the new factor.', ['totp']),
@@ -121,9 +115,7 @@ const confirm = endpoint({
   },
 })
 
-const renew = endpoint({
-  method: 'POST',
-  path: '/auth/totp/codes',
+const renew = post('/auth/totp/codes', {
   access: 'public',
   about: 'Replace the recovery codes',
   request: codeRequest('Code of the factor, or a recovery code.', ['totp']),
@@ -138,9 +130,7 @@ const renew = endpoint({
   },
 })
 
-const remove = endpoint({
-  method: 'POST',
-  path: '/auth/totp/remove',
+const remove = post('/auth/totp/remove', {
   access: 'public',
   about: 'Remove the second factor of the current user, unless a role requires it',
   request: codeRequest('Code of the factor, or a recovery code.', ['totp']),
@@ -160,9 +150,7 @@ const remove = endpoint({
 })
 
 /** For any user, if the authenticator and the recovery codes are lost. */
-const reset = endpoint({
-  method: 'POST',
-  path: '/auth/totp/reset',
+const reset = post('/auth/totp/reset', {
   access: [ADMIN],
   about: 'Remove the second factor of a user who has lost it',
   request: {
