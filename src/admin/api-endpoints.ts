@@ -4,7 +4,7 @@ import { anyValue, object, text } from '../catalog/entities/json-schema.ts'
 import { type Representations, sendKept } from './encodings.ts'
 import { INTERFACE_VERSION } from './heartbeat.ts'
 import { named } from './http/answer-schema.ts'
-import { ADMITTED, endpoint } from './http/endpoint.ts'
+import { ADMITTED, get } from './http/endpoint.ts'
 
 /** Both forms of one document. */
 export interface MadeDocument {
@@ -33,9 +33,7 @@ const DESCRIPTION = named('apiDescription', {
   additionalProperties: anyValue('A member of the document.'),
 })
 
-const json = endpoint({
-  method: 'GET',
-  path: '/openapi.json',
+const json = get('/openapi.json', {
   access: 'user',
   openPath: 'docs',
   about: 'API description (OpenAPI)',
@@ -55,9 +53,7 @@ const json = endpoint({
   },
 })
 
-const charging = endpoint({
-  method: 'GET',
-  path: '/openapi/realtime.json',
+const charging = get('/openapi/realtime.json', {
   access: 'user',
   openPath: 'docs',
   about: 'API description of the charging port (OpenAPI)',
@@ -73,9 +69,7 @@ const charging = endpoint({
   },
 })
 
-const page = endpoint({
-  method: 'GET',
-  path: '/docs',
+const page = get('/docs', {
   access: 'user',
   openPath: 'docs',
   about: 'API description as a page',

@@ -1,14 +1,14 @@
 /** Health of this process: stores, their data and the catalogue. */
 import type { Catalog } from '../catalog/connection.ts'
-import { choice, closed, listOf, text, type ValueOf } from '../catalog/entities/json-schema.ts'
+import { choice, listOf, text, type ValueOf } from '../catalog/entities/json-schema.ts'
 import { lostPartitions } from '../ledger/install.ts'
 import { CUSTOMER_CIRCUIT } from '../runtime/customer-metrics.ts'
 import { type MetricsSnapshot, SKIPPED, SKIPPED_ENTITY } from '../runtime/metrics.ts'
 import { readSnapshots } from '../store/metrics-exchange.ts'
 import type { RedisConnection } from '../store/redis.ts'
 import { within } from './deadline.ts'
-import { named } from './http/answer-schema.ts'
-import { ADMITTED, endpoint } from './http/endpoint.ts'
+import { component } from './http/answer-schema.ts'
+import { ADMITTED, get } from './http/endpoint.ts'
 
 export interface HealthChecks {
   redis: RedisConnection
@@ -31,61 +31,50 @@ export interface HealthChecks {
 const check = <const T extends string>(description: string, ...errors: readonly T[]) =>
   choice(['ok', ...errors], `${description}: \`ok\`, or what is wrong.`)
 
-const READINESS = named(
+const READINESS = component(
   'readiness',
-  closed(
-    'Whether the node is ready, and the state of its parts.',
-    {
-      status: choice(['ready', 'unavailable'], 'Whether everything is ready.'),
-      redis: check('Redis', 'unavailable', 'misconfigured', 'cannot_write'),
-      mongo: check('MongoDB', 'unavailable', 'cannot_write'),
-      ledger: check('Data of the ledger in Redis', 'unavailable', 'lost'),
-      changes: check('Recovery of changes of processes that have died', 'unfinished'),
-      users: choice(['none'], 'Present if no user can log in.'),
-      catalogue: choice(['ok', 'incomplete', 'unknown'], 'Whether charging uses all entities.'),
-      customers: choice(
-        ['ok', 'unavailable'],
-        'In external customer mode: whether the customer system is called.',
-      ),
-    },
-    ['users', 'customers'],
-  ),
+  'Whether the node is ready, and the state of its parts.',
+  {
+    status: choice(['ready', 'unavailable'], 'Whether everything is ready.'),
+    redis: check('Redis', 'unavailable', 'misconfigured', 'cannot_write'),
+    mongo: check('MongoDB', 'unavailable', 'cannot_write'),
+    ledger: check('Data of the ledger in Redis', 'unavailable', 'lost'),
+    changes: check('Recovery of changes of processes that have died', 'unfinished'),
+    users: choice(['none'], 'Present if no user can log in.'),
+    catalogue: choice(['ok', 'incomplete', 'unknown'], 'Whether charging uses all entities.'),
+    customers: choice(
+      ['ok', 'unavailable'],
+      'In external customer mode: whether the customer system is called.',
+    ),
+  },
+  ['users', 'customers'],
 )
 
 /** Everything that readiness reports. */
 export type NodeHealth = ValueOf<typeof READINESS>
 
-const SKIPPED_IN_CHARGING = named(
-  'skippedEntity',
-  closed('A stored entity that charging skips.', {
-    node: text('Node and port of the process that reports it.'),
-    role: text('Role of that process.'),
-    collection: text('Its collection.'),
-    name: text('Its name.'),
-    path: text('The field that is wrong.'),
-    reason: text('What is wrong with it.'),
-  }),
-)
+const SKIPPED_IN_CHARGING = component('skippedEntity', 'A stored entity that charging skips.', {
+  node: text('Node and port of the process that reports it.'),
+  role: text('Role of that process.'),
+  collection: text('Its collection.'),
+  name: text('Its name.'),
+  path: text('The field that is wrong.'),
+  reason: text('What is wrong with it.'),
+})
 type SkippedEntity = ValueOf<typeof SKIPPED_IN_CHARGING>
 
-const CATALOGUE_HEALTH = named(
-  'catalogueHealth',
-  closed('Stored entities that charging skips.', {
-    status: choice(['ok', 'incomplete', 'unknown'], '`incomplete` if there are any.'),
-    skipped: listOf(SKIPPED_IN_CHARGING, 'The first of them.'),
-  }),
-)
+const CATALOGUE_HEALTH = component('catalogueHealth', 'Stored entities that charging skips.', {
+  status: choice(['ok', 'incomplete', 'unknown'], '`incomplete` if there are any.'),
+  skipped: listOf(SKIPPED_IN_CHARGING, 'The first of them.'),
+})
 
-const LIVENESS = named(
-  'liveness',
-  closed('Whether the process runs.', { status: choice(['live'], 'Always `live`.') }),
-)
+const LIVENESS = component('liveness', 'Whether the process runs.', {
+  status: choice(['live'], 'Always `live`.'),
+})
 
 const WELL = { redis: 'ok', mongo: 'ok', ledger: 'ok', changes: 'ok', catalogue: 'ok' } as const
 
-const live = endpoint({
-  method: 'GET',
-  path: '/health/live',
+const live = get('/health/live', {
   access: 'user',
   openPath: 'health',
   about: 'Liveness: whether the process runs',
@@ -109,9 +98,7 @@ const live = endpoint({
  * `customers`, which is present in external customer mode: `unavailable` while a worker does not
  * call the customer system because its calls fail.
  */
-const ready = endpoint({
-  method: 'GET',
-  path: '/health/ready',
+const ready = get('/health/ready', {
   access: 'user',
   openPath: 'health',
   about: 'Readiness: whether the node can serve requests',
@@ -136,9 +123,7 @@ const ready = endpoint({
   },
 })
 
-const catalogue = endpoint({
-  method: 'GET',
-  path: '/health/catalogue',
+const catalogue = get('/health/catalogue', {
   access: ['read'],
   about: 'List the stored entities that charging skips',
   config: { inReserve: true },

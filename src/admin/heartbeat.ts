@@ -4,7 +4,7 @@ import { closed, text, typed } from '../catalog/entities/json-schema.ts'
 import type { RedisConnection } from '../store/redis.ts'
 import { within } from './deadline.ts'
 import { named } from './http/answer-schema.ts'
-import { endpoint } from './http/endpoint.ts'
+import { get } from './http/endpoint.ts'
 
 /** Version of the API. */
 export const INTERFACE_VERSION = '6.0'
@@ -27,9 +27,7 @@ const HEARTBEAT = closed('Whether the stores answer.', {
  * Status 1 if both stores answer; otherwise 503 with status 0 and the unavailable stores. With
  * `simple` the answer is the word SUCCESS or FAILED.
  */
-export const HEARTBEAT_ENDPOINT = endpoint({
-  method: 'GET',
-  path: '/api',
+export const HEARTBEAT_ENDPOINT = get('/api', {
   access: 'user',
   openPath: 'heartbeat',
   about: 'Heartbeat: whether the node works',

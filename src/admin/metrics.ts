@@ -4,7 +4,7 @@ import type { Logger } from '../runtime/log.ts'
 import { METRICS_CONTENT_TYPE, type Metrics, mergeSnapshots } from '../runtime/metrics.ts'
 import { readSnapshots } from '../store/metrics-exchange.ts'
 import type { RedisConnection } from '../store/redis.ts'
-import { ADMITTED, endpoint } from './http/endpoint.ts'
+import { ADMITTED, get } from './http/endpoint.ts'
 
 export interface MetricsParts {
   readonly redis: RedisConnection
@@ -13,9 +13,7 @@ export interface MetricsParts {
 }
 
 /** Without Redis it returns the metrics of this process only. */
-export const METRICS_ENDPOINT = endpoint({
-  method: 'GET',
-  path: '/metrics',
+export const METRICS_ENDPOINT = get('/metrics', {
   access: ['read'],
   openPath: 'metrics',
   about: 'Metrics for Prometheus',

@@ -1,6 +1,5 @@
-/** Dependencies and shape of the routes under `/auth`. */
-import type { FastifyReply, FastifyRequest } from 'fastify'
-import type { RouteAccess } from '../../identity/access.ts'
+/** Dependencies of the routes under `/auth`. */
+import type { FastifyRequest } from 'fastify'
 import type { AuthDeps } from '../../identity/auth-deps.ts'
 import type { LoginDeps } from '../../identity/login.ts'
 import type { Passwords } from '../../identity/passwords.ts'
@@ -30,19 +29,4 @@ export interface RouteDeps
     Required<Omit<SessionRouteDeps, 'installationClock'>> {
   readonly protocols: LoginProtocols
   readonly loggedIn: SessionCheck
-}
-
-type Answer = (
-  deps: RouteDeps,
-  request: FastifyRequest,
-  reply: FastifyReply,
-) => Promise<object> | object
-
-export interface LoginRoute {
-  readonly method: 'GET' | 'POST'
-  readonly name: string
-  /** `public` by default: the handler itself checks the session. */
-  readonly access?: RouteAccess
-  readonly poolMs?: number
-  readonly answer: Answer
 }

@@ -4,16 +4,27 @@ import type { AttemptSource } from '../../identity/attempts.ts'
 import type { Devices } from '../../identity/devices.ts'
 import type { LoginInput } from '../../identity/login-fields.ts'
 import { AuthRefusal } from '../../identity/refusal.ts'
+import { succeeded } from '../http/answer-schema.ts'
 import { queryParameters, readParameters } from '../http/body.ts'
 import { deviceCookieOf } from './cookies.ts'
 
-export function success(details: unknown, input: LoginInput) {
-  return { status: 1, desc: 'success', details, input }
+export function success<const D>(details: D, input: LoginInput) {
+  return { ...succeeded(details), input }
 }
 
 export function failure(desc: string, input: LoginInput) {
-  return { status: 0, desc, details: false, input }
+  return { status: 0, desc, details: false, input } as const
 }
+
+/** Other answers of endpoints that compare a password or a code. */
+const OTHERS = {
+  '400': 'badLogin',
+  '403': 'forbidden',
+  '413': 'tooLarge',
+  '429': 'tooMany',
+  '503': 'loginUnavailable',
+} as const
+export const COMPARING = { refused: ['authError'], others: OTHERS } as const
 
 interface SourceDeps {
   readonly devices: Devices

@@ -9,7 +9,7 @@ import {
   text,
   type ValueOf,
 } from '../../catalog/entities/json-schema.ts'
-import { named, orNull, success } from '../http/answer-schema.ts'
+import { component, orNull, success } from '../http/answer-schema.ts'
 
 const CLOCK_VIEW = closed('The clock.', {
   now: date('The time.'),
@@ -20,19 +20,17 @@ const CLOCK_VIEW = closed('The clock.', {
 })
 export type ClockView = ValueOf<typeof CLOCK_VIEW>
 
-const RAN_WORK = named(
+const RAN_WORK = component(
   'ranWork',
-  closed(
-    'A run that had an effect, or failed.',
-    {
-      job: text('`sessions`, or the kind of the job, such as `retention`.'),
-      subject: text('What the job works on, such as `lines`; may be empty.'),
-      at: date('Time of the installation.'),
-      counts: mapOf(integer('A number.'), 'What was done.'),
-      error: text('Why it has failed.'),
-    },
-    ['error'],
-  ),
+  'A run that had an effect, or failed.',
+  {
+    job: text('`sessions`, or the kind of the job, such as `retention`.'),
+    subject: text('What the job works on, such as `lines`; may be empty.'),
+    at: date('Time of the installation.'),
+    counts: mapOf(integer('A number.'), 'What was done.'),
+    error: text('Why it has failed.'),
+  },
+  ['error'],
 )
 export type RanWork = ValueOf<typeof RAN_WORK>
 
@@ -44,13 +42,12 @@ const MOVED_CLOCK = closed('What was done.', {
 })
 export type MovedClock = ValueOf<typeof MOVED_CLOCK>
 
-export const CLOCK_ANSWER = named(
-  'clockAnswer',
-  success('The clock of the installation.', CLOCK_VIEW),
-)
-export const MOVED_ANSWER = named(
+export const CLOCK_ANSWER = success('clockAnswer', 'The clock of the installation.', CLOCK_VIEW)
+export const MOVED_ANSWER = success(
   'movedAnswer',
-  success('The clock was moved, and everything due between has run.', MOVED_CLOCK, {
+  'The clock was moved, and everything due between has run.',
+  MOVED_CLOCK,
+  {
     input: closed('The parameters.', { to: text('As it was sent.') }),
-  }),
+  },
 )

@@ -1,4 +1,5 @@
 /** `/api/clock`: shows the clock of the installation, and moves it forward. */
+
 import type { FastifyInstance } from 'fastify'
 import { text } from '../../catalog/entities/json-schema.ts'
 import { parseInstant } from '../../domain/time.ts'
@@ -7,8 +8,9 @@ import { EntityRuleError } from '../../requests/errors.ts'
 import type { RawParameters } from '../../requests/raw-parameters.ts'
 import type { Logger } from '../../runtime/log.ts'
 import { errorHandler } from '../http/answer.ts'
+import { succeeded } from '../http/answer-schema.ts'
 import { readParameters, registerBodies } from '../http/body.ts'
-import { ADMITTED, addEndpoints, endpoint, refuseOtherMethods } from '../http/endpoint.ts'
+import { ADMITTED, addEndpoints, get, post, refuseOtherMethods } from '../http/endpoint.ts'
 import type { Admit } from '../settings/routes.ts'
 import { CLOCK_ANSWER, MOVED_ANSWER } from './answers.ts'
 import type { ClockMover } from './move.ts'
@@ -21,41 +23,33 @@ export interface ClockRoutes {
   readonly timeZone: string
 }
 
-const path = '/api/clock'
+const PATH = '/api/clock'
 
-const show = endpoint({
-  method: 'GET',
-  path,
+const show = get(PATH, {
   access: ['read'],
   isAsked: true,
   about: 'Show the time of the installation',
   answer: {
     description: 'The clock.',
     schema: CLOCK_ANSWER,
-    example: {
-      status: 1,
-      desc: 'success',
-      details: {
-        now: '2026-01-31T12:00:00.000Z',
-        time_zone: 'UTC',
-        ahead_ms: -25_833_600_000,
-        test: true,
-        start: '2026-01-01T00:00:00Z',
-      },
-    },
+    example: succeeded({
+      now: '2026-01-31T12:00:00.000Z',
+      time_zone: 'UTC',
+      ahead_ms: -25_833_600_000,
+      test: true,
+      start: '2026-01-01T00:00:00Z',
+    }),
     others: ADMITTED,
   },
   async run({ mover, admit }: ClockRoutes, request, reply) {
     const { ordered } = await readParameters(request, reply)
     await admit(request, ordered, ['read'])
     reply.header('cache-control', 'no-store')
-    return { status: 1, desc: 'success', details: mover.show() }
+    return succeeded(mover.show())
   },
 })
 
-const move = endpoint({
-  method: 'POST',
-  path,
+const move = post(PATH, {
   access: [ADMIN],
   isAsked: true,
   about: 'Move a test clock forward and run what is due',
@@ -68,17 +62,15 @@ const move = endpoint({
     description: 'The clock was moved.',
     schema: MOVED_ANSWER,
     example: {
-      status: 1,
-      desc: 'success',
       input: { to: '2026-03-01T00:00:00Z' },
-      details: {
+      ...succeeded({
         from: '2026-01-31T12:00:00.000Z',
         now: '2026-03-01T00:00:01.020Z',
         ran: [
           { job: 'sessions', subject: '', at: '2026-01-31T13:00:00.004Z', counts: { expired: 3 } },
         ],
         runs: { sessions: 1, retention: 29 },
-      },
+      }),
     },
     refused: ['ruleError', 'permissionError', 'loginError', 'targetError'],
     others: {
@@ -96,7 +88,7 @@ const move = endpoint({
     reply.header('cache-control', 'no-store')
     const to = toIn(values, timeZone)
     const details = await mover.move(to.atMs, actorOf(caller))
-    return { status: 1, desc: 'success', input: { to: to.text }, details }
+    return { ...succeeded(details), input: { to: to.text } }
   },
 })
 
@@ -107,7 +99,7 @@ export function addClockRoutes(server: FastifyInstance, deps: ClockRoutes): void
     registerBodies(routes)
     routes.setErrorHandler(errorHandler(deps.log))
     addEndpoints(routes, CLOCK_ENDPOINTS, deps)
-    refuseOtherMethods(routes, path, 'to move')
+    refuseOtherMethods(routes, move, 'to move')
   })
 }
 

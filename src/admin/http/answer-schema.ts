@@ -9,17 +9,36 @@ import {
 } from '../../catalog/entities/json-schema.ts'
 
 export const DONE = typed<1>({ type: 'integer', const: 1, description: '1: success.' })
-const SUCCESS = text('Always `success`.')
+export const SUCCESS = text('Always `success`.')
 
-/** A successful answer. */
-export const success = <D extends Schema, const P extends Members = Record<never, never>>(
-  description: string,
-  details: D,
-  more: P = {} as P,
-) => closed(description, { status: DONE, desc: SUCCESS, ...more, details })
+/** In the answer to a write that was only tried. */
+export const VALID = typed<true>({
+  type: 'boolean',
+  const: true,
+  description: 'The write was only tried, and nothing is stored.',
+})
 
 export const orNull = <S extends Schema>(schema: S) =>
   typed<ValueOf<S> | null>({ ...schema, type: [schema['type'], 'null'] })
 
-/** A component of the OpenAPI document of this name. */
+/** A component of the OpenAPI document, of this name. */
 export const named = <S extends Schema>(name: string, schema: S): S => ({ ...schema, $id: name })
+
+/** A component that is an object with these members only; all but `optional` are required. */
+export const component = <P extends Members, const O extends string = never>(
+  name: string,
+  description: string,
+  members: P,
+  optional: readonly O[] = [],
+) => named(name, closed(description, members, optional))
+
+/** A component: a successful answer. */
+export const success = <D extends Schema, const P extends Members = Record<never, never>>(
+  name: string,
+  description: string,
+  details: D,
+  more: P = {} as P,
+) => component(name, description, { status: DONE, desc: SUCCESS, ...more, details })
+
+/** The value of such an answer. */
+export const succeeded = <const D>(details: D) => ({ status: 1, desc: 'success', details }) as const

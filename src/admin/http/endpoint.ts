@@ -1,6 +1,6 @@
 /** An endpoint that is no action: the routes, permissions and documentation follow from it. */
 import type { FastifyContextConfig, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import type { Schema } from '../../catalog/entities/json-schema.ts'
+import { ref, type Schema } from '../../catalog/entities/json-schema.ts'
 import type { Config } from '../../config/schema.ts'
 import type { RouteAccess } from '../../identity/access.ts'
 import { RequestError } from '../../requests/errors.ts'
@@ -38,20 +38,27 @@ export interface EndpointAnswer extends DescribedAnswer {
   readonly unavailableExample?: unknown
 }
 
-/** What of an endpoint does not depend on the parts of the server that it uses. */
-export interface EndpointDescription {
-  readonly method: 'GET' | 'POST'
-  readonly path: string
+/** What describes an endpoint; `A`: its answer, unless it is refused or sent by `run`. */
+interface Declared<A> {
   readonly access: RouteAccess
   /** Public if `admin.openPaths` has it. */
   readonly openPath?: Config['admin']['openPaths'][number]
   /** Whether `run` admits the caller: by parameters in the body, or to some of them. */
   readonly isAsked?: true
+  /** Served by POST, too. */
+  readonly isAlsoPosted?: true
+  /** A call by GET writes; callers with a session cookie must then use POST. */
+  readonly writesByGet?: true
   /** One sentence for the OpenAPI document and the table of permissions. */
   readonly about: string
   readonly config?: Omit<FastifyContextConfig, 'access'>
   readonly request?: EndpointRequest
-  readonly answer: EndpointAnswer
+  readonly answer: EndpointAnswer & { readonly schema: { readonly static: A } }
+}
+
+export interface EndpointDescription extends Declared<unknown> {
+  readonly method: 'GET' | 'POST'
+  readonly path: string
 }
 
 /** `D`: the parts of the server that `run` uses. */
@@ -59,15 +66,29 @@ export interface Endpoint<D> extends EndpointDescription {
   run(deps: D, request: FastifyRequest, reply: FastifyReply): Promise<unknown>
 }
 
-/** `A`: what is answered, unless it is refused or sent by `run`. */
-interface Declaration<D, A> extends EndpointDescription {
-  readonly answer: EndpointAnswer & { readonly schema: { readonly static: A } }
+/** `run` answers what is described. */
+interface Declaration<D, A> extends Declared<A> {
   run(
     deps: D,
     request: FastifyRequest,
     reply: FastifyReply,
   ): Promise<NoInfer<A> | { readonly status: 0 } | FastifyReply>
 }
+
+export function get<D, A>(path: string, declared: Declaration<D, A>): Endpoint<D> {
+  return { method: 'GET', path, ...declared }
+}
+
+export function post<D, A>(path: string, declared: Declaration<D, A>): Endpoint<D> {
+  return { method: 'POST', path, ...declared }
+}
+
+/** An answer by `RequestError`. */
+export const refusal = (description: string, status: number, message: string): DescribedAnswer => ({
+  description,
+  schema: ref('requestError'),
+  example: new RequestError(status, message).body(),
+})
 
 /** Other answers of an endpoint that needs a caller. */
 export const ADMITTED = {
@@ -76,10 +97,13 @@ export const ADMITTED = {
   '403': 'notAllowed',
 } as const
 
-/** Checks that `run` answers what the endpoint describes. */
-export function endpoint<D, A>(declared: Declaration<D, A>): Endpoint<D> {
-  return declared
-}
+/** Likewise, if it refuses callers by a code with HTTP status 200. */
+export const CODED = {
+  '400': 'unreadable',
+  '401': 'badToken',
+  '403': 'forbidden',
+  '503': 'unavailable',
+} as const
 
 export function addEndpoints<D>(
   routes: FastifyInstance,
@@ -88,12 +112,12 @@ export function addEndpoints<D>(
   openPaths: Config['admin']['openPaths'] = [],
 ): void {
   for (const each of endpoints) {
-    const { method, path, isAsked, openPath, config } = each
-    const reads = method === 'GET' ? ({ readsByGet: true } as const) : {}
+    const { method, isAlsoPosted, writesByGet, path, isAsked, openPath, config } = each
+    const reads = method === 'GET' && !writesByGet ? ({ readsByGet: true } as const) : {}
     const isOpen = openPath !== undefined && openPaths.includes(openPath)
     const access = isOpen ? 'public' : isAsked ? 'asked' : each.access
     routes.route({
-      method,
+      method: isAlsoPosted ? ['GET', 'POST'] : method,
       url: path,
       config: { ...reads, ...config, access },
       handler: (request, reply) => each.run(deps, request, reply),
@@ -102,11 +126,15 @@ export function addEndpoints<D>(
 }
 
 /** Refuses methods other than GET and POST. `use`: what these do. */
-export function refuseOtherMethods(routes: FastifyInstance, url: string, use: string): void {
+export function refuseOtherMethods(
+  routes: FastifyInstance,
+  { path: url, config }: EndpointDescription,
+  use: string,
+): void {
   routes.route({
     method: ['PUT', 'PATCH', 'DELETE'],
     url,
-    config: { access: 'asked' },
+    config: { ...config, access: 'asked' },
     async handler({ method }, reply) {
       reply.header('allow', 'GET, POST')
       throw new RequestError(405, `${method} is not allowed: use GET to read and POST ${use}`)

@@ -1,7 +1,7 @@
 /** Alarms: figures that need an operator, as docs/OPERATING.md names them. */
-import { choice, closed, integer, text, type ValueOf } from '../../catalog/entities/json-schema.ts'
+import { choice, integer, text, type ValueOf } from '../../catalog/entities/json-schema.ts'
 import type { NodeHealth } from '../health.ts'
-import { named } from '../http/answer-schema.ts'
+import { component } from '../http/answer-schema.ts'
 
 export const ALARM_TEXTS = {
   redis: 'Redis does not serve the node: nothing is charged.',
@@ -28,14 +28,11 @@ export const ALARM_TEXTS = {
 
 export type AlarmName = keyof typeof ALARM_TEXTS
 
-export const ALARM = named(
-  'liveAlarm',
-  closed('An alarm.', {
-    name: choice(Object.keys(ALARM_TEXTS) as AlarmName[], 'What it is about.'),
-    since: integer('When it was raised, in milliseconds since 1970.'),
-    text: text('What is wrong, in a sentence.'),
-  }),
-)
+export const ALARM = component('liveAlarm', 'An alarm.', {
+  name: choice(Object.keys(ALARM_TEXTS) as AlarmName[], 'What it is about.'),
+  since: integer('When it was raised, in milliseconds since 1970.'),
+  text: text('What is wrong, in a sentence.'),
+})
 export type Alarm = ValueOf<typeof ALARM>
 
 /** The figures behind the alarms, without the checks of the stores. Null if not known. */

@@ -1,34 +1,25 @@
 /** Network elements of a sample: the ones with most refusals, by reason. */
-import {
-  choice,
-  closed,
-  listOf,
-  number,
-  text,
-  type ValueOf,
-} from '../../catalog/entities/json-schema.ts'
-import { named } from '../http/answer-schema.ts'
+import { choice, listOf, number, text, type ValueOf } from '../../catalog/entities/json-schema.ts'
+import { component } from '../http/answer-schema.ts'
 
-const PEER_REASON = named(
-  'livePeerReason',
-  closed('Requests that were not granted, per second.', {
-    outcome: choice(['denied', 'failed', 'refused'], 'The outcome.'),
-    reason: text('The return code, or why the request was refused before it was decoded.'),
-    rate: number('Their number.'),
-  }),
-)
+const PEER_REASON = component('livePeerReason', 'Requests that were not granted, per second.', {
+  outcome: choice(['denied', 'failed', 'refused'], 'The outcome.'),
+  reason: text('The return code, or why the request was refused before it was decoded.'),
+  rate: number('Their number.'),
+})
 type PeerReason = ValueOf<typeof PEER_REASON>
 
-export const PEER_REQUESTS = named(
+export const PEER_REQUESTS = component(
   'livePeerRequests',
-  closed('Requests of a network element, per second.', {
+  'Requests of a network element, per second.',
+  {
     peer: text('Its name; empty for callers that are not listed.'),
     granted: number('Granted.'),
     denied: number('Denied.'),
     failed: number('Failed.'),
     refused: number('Refused before they were decoded.'),
     reasons: listOf(PEER_REASON, 'Why not granted: at most 8, the most frequent first.'),
-  }),
+  },
 )
 type PeerFigures = ValueOf<typeof PEER_REQUESTS>
 

@@ -12,9 +12,9 @@ import { within } from '../deadline.ts'
 import { sendJson } from '../encodings.ts'
 import { type HealthChecks, readHealth } from '../health.ts'
 import { errorHandler } from '../http/answer.ts'
-import { named, success } from '../http/answer-schema.ts'
+import { named, succeeded, success } from '../http/answer-schema.ts'
 import { queryParameters } from '../http/body.ts'
-import { addEndpoints, endpoint } from '../http/endpoint.ts'
+import { addEndpoints, CODED, get } from '../http/endpoint.ts'
 import { HISTORY_SECONDS, LIVE_HISTORY } from './history.ts'
 import { LIVE_SAMPLE } from './sample-schema.ts'
 import { createSampler, type LiveSampler } from './sampler.ts'
@@ -85,16 +85,7 @@ const SAMPLE = {
 
 const ROLES = ['read'] as const
 const REFUSED = ['ruleError', 'permissionError', 'loginError'] as const
-const OTHERS = {
-  '400': 'unreadable',
-  '401': 'badToken',
-  '403': 'forbidden',
-  '503': 'unavailable',
-} as const
-
-const sample = endpoint({
-  method: 'GET',
-  path: '/api/live',
+const sample = get('/api/live', {
   access: ROLES,
   about: 'Live figures of the last second, or a stream of them (`Accept: text/event-stream`)',
   config: { isPassive: true },
@@ -102,14 +93,14 @@ const sample = endpoint({
     description:
       'The newest sample; with `Accept: text/event-stream` a stream with an event `sample` each ' +
       'second, and an event `end` with the reason if the node ends it.',
-    schema: named('liveAnswer', success('The newest sample.', named('liveSample', LIVE_SAMPLE))),
-    example: { status: 1, desc: 'success', details: SAMPLE },
+    schema: success('liveAnswer', 'The newest sample.', named('liveSample', LIVE_SAMPLE)),
+    example: succeeded(SAMPLE),
     stream: {
       schema: text('Events: `id` is the time of the sample, `data` the sample as JSON.'),
       example: `id: ${SAMPLE.time}\nevent: sample\ndata: ${JSON.stringify(SAMPLE)}\n\n`,
     },
     refused: REFUSED,
-    others: { ...OTHERS, '429': 'tooManyStreams' },
+    others: { ...CODED, '429': 'tooManyStreams' },
   },
   async run({ sampler, streams, guard }: LiveParts, request, reply) {
     refuseParameters(request, [])
@@ -127,9 +118,7 @@ const sample = endpoint({
   },
 })
 
-const history = endpoint({
-  method: 'GET',
-  path: '/api/live/history',
+const history = get('/api/live/history', {
   access: ROLES,
   about: 'Live figures of the last 15 minutes',
   config: { isPassive: true },
@@ -139,22 +128,19 @@ const history = endpoint({
   },
   answer: {
     description: 'The numbers of the last samples.',
-    schema: named(
+    schema: success(
       'liveHistory',
-      success(`The numbers of the last ${HISTORY_SECONDS} seconds.`, LIVE_HISTORY),
+      `The numbers of the last ${HISTORY_SECONDS} seconds.`,
+      LIVE_HISTORY,
     ),
-    example: {
-      status: 1,
-      desc: 'success',
-      details: {
-        from: SAMPLE.time,
-        to: SAMPLE.time + 2000,
-        step_ms: 1000,
-        series: { 'requests.granted': [812, null, 809] },
-      },
-    },
+    example: succeeded({
+      from: SAMPLE.time,
+      to: SAMPLE.time + 2000,
+      step_ms: 1000,
+      series: { 'requests.granted': [812, null, 809] },
+    }),
     refused: REFUSED,
-    others: OTHERS,
+    others: CODED,
   },
   async run({ sampler }: LiveParts, request, reply) {
     refuseParameters(request, ['from'])

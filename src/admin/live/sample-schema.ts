@@ -13,7 +13,7 @@ import {
   type ValueOf,
 } from '../../catalog/entities/json-schema.ts'
 import type { NodeHealth } from '../health.ts'
-import { named, orNull } from '../http/answer-schema.ts'
+import { component, orNull } from '../http/answer-schema.ts'
 import { ALARM } from './alarms.ts'
 import { PEER_REQUESTS } from './peers.ts'
 
@@ -32,25 +32,23 @@ const figures = <const K extends string>(
   return typed<Readonly<Record<K, Figure>>>(closed(description, Object.fromEntries(all)))
 }
 
-const FILE_TYPE_FIGURES = named(
+const FILE_TYPE_FIGURES = component(
   'liveFileType',
-  closed('Answered requests of a file type, per second.', {
+  'Answered requests of a file type, per second.',
+  {
     name: text('Name of the file type.'),
     granted: number('Granted.'),
     denied: number('Denied.'),
     failed: number('Failed.'),
-  }),
+  },
 )
 export type FileTypeFigures = ValueOf<typeof FILE_TYPE_FIGURES>
 
-const PEER_CONNECTIONS = named(
-  'livePeer',
-  closed('Diameter connections of a peer.', {
-    peer: text('Name of the peer; empty if it is not configured.'),
-    state: text('State of the connections, such as `open` or `suspect`.'),
-    connections: integer('Their number.'),
-  }),
-)
+const PEER_CONNECTIONS = component('livePeer', 'Diameter connections of a peer.', {
+  peer: text('Name of the peer; empty if it is not configured.'),
+  state: text('State of the connections, such as `open` or `suspect`.'),
+  connections: integer('Their number.'),
+})
 export type PeerConnections = ValueOf<typeof PEER_CONNECTIONS>
 
 const DIAMETER = closed('Diameter.', {

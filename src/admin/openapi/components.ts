@@ -12,8 +12,7 @@ import {
   type Schema,
   text,
 } from '../../catalog/entities/json-schema.ts'
-
-const DONE: Schema = { type: 'integer', const: 1, description: '1: success.' }
+import { DONE, VALID } from '../http/answer-schema.ts'
 
 /** OpenAPI components. */
 export const COMMON_SCHEMAS: Readonly<Record<string, Schema>> = {
@@ -84,13 +83,6 @@ export const COMMON_SCHEMAS: Readonly<Record<string, Schema>> = {
     },
     ['status', 'details'],
   ),
-}
-
-/** In the answer to a write that was only tried. */
-export const VALID: Schema = {
-  type: 'boolean',
-  const: true,
-  description: 'The write was only tried, and nothing is stored.',
 }
 
 /** Response to a read of documents with this schema. */

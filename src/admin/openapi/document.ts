@@ -29,10 +29,9 @@ import { ACTION_TAG, actionPaths } from './actions.ts'
 import { entityName } from './answers.ts'
 import { COMMON_SCHEMAS } from './components.ts'
 import { COMPOUNDS } from './compounds.ts'
+import { endpointPaths } from './endpoint-paths.ts'
 import { ERROR_RESPONSES, ERROR_SCHEMAS, EXAMPLE_COMPONENTS } from './errors.ts'
 import { IMPORT_COMPOUNDS } from './import-fields.ts'
-import { nodePaths } from './node-paths.ts'
-import { NODE_SCHEMAS } from './node-schemas.ts'
 import { operationsOf, type PathItem } from './operations.ts'
 import {
   type ResponseKind,
@@ -40,7 +39,6 @@ import {
   responseSchema,
 } from './response-schemas.ts'
 import { FILTER_COMPOUNDS, REVISION_INFO, storedFields } from './schemas.ts'
-import { SETTINGS_SCHEMAS } from './settings-docs.ts'
 
 export interface OpenApiDocument {
   readonly openapi: '3.1.0'
@@ -122,8 +120,6 @@ const COMPONENTS: Readonly<Record<string, Schema>> = {
   ...FILTER_COMPOUNDS,
   ...COMMON_SCHEMAS,
   ...ERROR_SCHEMAS,
-  ...NODE_SCHEMAS,
-  ...SETTINGS_SCHEMAS,
   ...QUOTE_SCHEMAS,
   ...LIST_SCHEMAS,
 }
@@ -134,7 +130,7 @@ export function openApiDocument(
 ): OpenApiDocument {
   const own: Record<string, Schema> = {}
   const paths: Record<string, PathItem> = {
-    ...nodePaths(baseUrl, own),
+    ...endpointPaths(baseUrl, own),
     ...actionPaths(ACTIONS, baseUrl),
   }
   for (const definition of definitions.values()) {

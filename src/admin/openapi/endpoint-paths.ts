@@ -2,6 +2,7 @@
 import { either, object, ref, type Schema, text } from '../../catalog/entities/json-schema.ts'
 import type { RouteAccess } from '../../identity/access.ts'
 import { ADMIN } from '../../identity/caller.ts'
+import { ENDPOINTS } from '../endpoints.ts'
 import type {
   DescribedAnswer,
   EndpointAnswer,
@@ -13,24 +14,30 @@ import { content, ERROR_EXAMPLES, response } from './errors.ts'
 import { codeSamples, type Operation, type PathItem } from './operations.ts'
 import type { Sample } from './samples.ts'
 
-interface Listed {
-  readonly endpoint: EndpointDescription
-  readonly tag: string
-}
+const TAGS = {
+  node: 'node',
+  payments: 'payments',
+  reports: 'actions',
+  clock: 'node',
+  auth: 'access',
+  settings: 'access',
+} as const satisfies Record<keyof typeof ENDPOINTS, string>
 
 /** Adds the named schemas of the answers to `components`. `baseUrl`: of the node, for examples. */
 export function endpointPaths(
-  listed: readonly Listed[],
   baseUrl: string,
   components: Record<string, Schema>,
 ): Readonly<Record<string, PathItem>> {
   const paths: Record<string, PathItem> = {}
-  for (const { endpoint, tag } of listed) {
-    const method = endpoint.method === 'GET' ? 'get' : 'post'
-    const operationSchema = operation(endpoint, tag, baseUrl)
-    const path = templateOf(endpoint.path)
-    const responses = responsesOf(endpoint.answer, (schema) => referring(schema, components))
-    paths[path] = { ...paths[path], [method]: { ...operationSchema, responses } }
+  for (const [family, endpoints] of Object.entries(ENDPOINTS)) {
+    const tag = TAGS[family as keyof typeof ENDPOINTS]
+    for (const endpoint of endpoints) {
+      const method = endpoint.method === 'GET' ? 'get' : 'post'
+      const path = templateOf(endpoint.path)
+      const responses = responsesOf(endpoint.answer, (schema) => referring(schema, components))
+      const described = { ...operation(endpoint, tag, baseUrl), responses }
+      paths[path] = { ...paths[path], [method]: described }
+    }
   }
   return paths
 }

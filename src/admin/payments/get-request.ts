@@ -1,6 +1,7 @@
 /** `/paymentgateways/getRequest`: sends a customer to a hosted page. */
 import { Type } from '@sinclair/typebox'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { closed, text } from '../../catalog/entities/json-schema.ts'
 import { signatureParameter } from '../../catalog/signature/signed-text.ts'
 import { isObject } from '../../domain/fields.ts'
 import type { RouteAccess } from '../../identity/access.ts'
@@ -12,9 +13,10 @@ import type { Logger } from '../../runtime/log.ts'
 import { CARD_PAGE_PARAMETERS, openCardPage } from '../actions/cards.ts'
 import { actionErrorHandler } from '../actions/errors.ts'
 import { castParameters, param } from '../actions/parameters.ts'
+import { succeeded, success } from '../http/answer-schema.ts'
 import { readParameters, registerBodies } from '../http/body.ts'
+import { addEndpoints, CODED, get } from '../http/endpoint.ts'
 import type { Payments } from '../payments.ts'
-import { PAYMENT_ENDPOINTS } from '../permissions/endpoints.ts'
 
 /**
  * Authorises a caller to open hosted pages, or throws. `ordered`: parameters that may be signed.
@@ -32,10 +34,68 @@ const PARAMETERS = Type.Object({
   action: param.optional(param.text('Must be absent: payments on the page are not supported.')),
 })
 
+/** What the endpoint uses. */
+interface CardPageParts {
+  readonly payments: Payments
+  readonly admit: AdmitCardPage
+}
+
+const ACCESS = ['write'] as const
+
 /**
  * The parameters are the members of the JSON object `data`, which may be signed by `_t_` and
  * `_sig_` in it, or those of the request.
  */
+export const GET_REQUEST = get('/paymentgateways/getRequest', {
+  isAlsoPosted: true,
+  writesByGet: true,
+  access: ACCESS,
+  isAsked: true,
+  about: 'Send a customer to a hosted page, as `/api/cards`',
+  request: {
+    parameters: {
+      data: text(
+        'JSON object of `aid`, `name`, `return_url`, `ok_page`, `fail_page`, `lang` and ' +
+          '`iframe`, which may be signed by `_t_` and `_sig_` in it; or these as parameters.',
+      ),
+    },
+    example: { data: '{"aid":17,"name":"sandbox","iframe":1}' },
+  },
+  answer: {
+    description: 'With `iframe`: the address of the page.',
+    schema: success(
+      'cardPage',
+      'The page.',
+      closed('The page.', { url: text('Its address; valid for 4 hours.') }),
+    ),
+    example: succeeded({ url: 'https://billing.example.org/paymentgateways/sandbox/kJ3vX0pQ' }),
+    refused: ['actionError', 'permissionError', 'loginError'],
+    others: {
+      '302': { redirect: 'Without `iframe`: to the hosted page.' },
+      ...CODED,
+      '405': 'badMethod',
+    },
+  },
+  async run({ payments, admit }: CardPageParts, request, reply) {
+    const { values, ordered } = await readParameters(request, reply)
+    const data = dataOf(values.get('data'))
+    const isSigned = data !== null && signatureParameter(data) !== null
+    const actor = actorOf(await admit(request, isSigned ? data : ordered, ACCESS))
+    reply.header('cache-control', 'no-store')
+    const { catalog, clock } = payments.tokens
+    const nowMs = clock.nowMs()
+    const time = { timeZone: 'UTC', nowMs }
+    const { iframe, action, ...page } = castParameters(PARAMETERS, data ?? values, time)
+    if (action !== undefined && action !== '') {
+      throw new ActionError(`action ${action} is not supported: a page stores a card`)
+    }
+    const baseUrl = `${request.protocol}://${request.host}`
+    const url = await openCardPage(page, { catalog, nowMs, payments, baseUrl, actor })
+    if (iframe === true) return succeeded({ url })
+    return reply.redirect(url, 302)
+  },
+})
+
 export function addGetRequest(
   server: FastifyInstance,
   payments: Payments,
@@ -45,30 +105,7 @@ export function addGetRequest(
   server.register(async (routes) => {
     registerBodies(routes, BYTES_MAX)
     routes.setErrorHandler(actionErrorHandler(log))
-    routes.route({
-      method: ['GET', 'POST'],
-      url: PAYMENT_ENDPOINTS.request.path,
-      config: { access: 'asked' },
-      async handler(request, reply) {
-        const { values, ordered } = await readParameters(request, reply)
-        const data = dataOf(values.get('data'))
-        const isSigned = data !== null && signatureParameter(data) !== null
-        const signed = isSigned ? data : ordered
-        const actor = actorOf(await admit(request, signed, PAYMENT_ENDPOINTS.request.access))
-        reply.header('cache-control', 'no-store')
-        const { catalog, clock } = payments.tokens
-        const nowMs = clock.nowMs()
-        const time = { timeZone: 'UTC', nowMs }
-        const { iframe, action, ...page } = castParameters(PARAMETERS, data ?? values, time)
-        if (action !== undefined && action !== '') {
-          throw new ActionError(`action ${action} is not supported: a page stores a card`)
-        }
-        const baseUrl = `${request.protocol}://${request.host}`
-        const url = await openCardPage(page, { catalog, nowMs, payments, baseUrl, actor })
-        if (iframe === true) return { status: 1, desc: 'success', details: { url } }
-        return reply.redirect(url, 302)
-      },
-    })
+    addEndpoints(routes, [GET_REQUEST], { payments, admit })
   })
 }
 

@@ -1,31 +1,129 @@
-/** Routes below `/paymentgateways`. */
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+/** Routes below `/paymentgateways`: pages of customers, their list and notifications. */
+import type { FastifyInstance, FastifyRequest } from 'fastify'
 import {
-  finishTokenization,
-  TokenizeError,
-  type TokenizeResult,
-} from '../../billing/cards/tokenize.ts'
-import {
-  ForgedReturnError,
-  GatewayRefusedError,
-  GatewayUnansweredError,
-} from '../../external/payment/gateway.ts'
+  closed,
+  customFields,
+  flag,
+  listOf,
+  mapOf,
+  text,
+  typed,
+} from '../../catalog/entities/json-schema.ts'
+import { ForgedReturnError } from '../../external/payment/gateway.ts'
 import { GATEWAYS } from '../../external/payment/gateways.ts'
-import { cardPage, messagePage } from '../../external/payment/sandbox/page.ts'
-import type { SandboxGateway } from '../../external/payment/sandbox/sandbox.ts'
 import { RequestError } from '../../requests/errors.ts'
-import type { RawParameters } from '../../requests/raw-parameters.ts'
 import { realTimeOf } from '../../runtime/clock.ts'
 import type { Logger } from '../../runtime/log.ts'
-import { policyOriginOf } from '../headers.ts'
 import { errorHandler } from '../http/answer.ts'
-import { bodyParameters, queryParameters, registerBodies } from '../http/body.ts'
+import { DONE, succeeded, success } from '../http/answer-schema.ts'
+import { registerBodies } from '../http/body.ts'
+import { ADMITTED, addEndpoints, get, post, refusal } from '../http/endpoint.ts'
 import type { Payments } from '../payments.ts'
-import { PAYMENT_ENDPOINTS } from '../permissions/endpoints.ts'
-import { type AdmitCardPage, addGetRequest } from './get-request.ts'
+import { type AdmitCardPage, addGetRequest, GET_REQUEST } from './get-request.ts'
+import { PAGE_ENDPOINTS, RETURN_MS } from './pages.ts'
 
 const FORM_BYTES_MAX = 16 * 1024
 const NOTIFICATION_BYTES_MAX = 256 * 1024
+
+const GATEWAY = closed('A payment gateway.', {
+  name: text('Name of the gateway.'),
+  about: text('What it is.'),
+  supported: flag('Always true.'),
+  enabled: flag('Whether an instance is configured and enabled.'),
+  instances: listOf(text('Name of an instance.'), 'The enabled instances.'),
+  params: mapOf(
+    typed<string | number | boolean>({
+      type: ['string', 'number', 'boolean'],
+      description: 'The default; empty without one.',
+    }),
+    'Its parameters, by name.',
+  ),
+})
+
+const list = get('/paymentgateways/list', {
+  isAlsoPosted: true,
+  access: ['read'],
+  about: 'List the payment gateways',
+  answer: {
+    description: 'The payment gateways.',
+    schema: success('paymentGateways', 'The payment gateways.', listOf(GATEWAY, 'Gateways.')),
+    example: succeeded([
+      {
+        name: 'stripe',
+        about: 'Stripe: Checkout for cards, PaymentIntents for charges.',
+        supported: true,
+        enabled: true,
+        instances: ['stripe'],
+        params: { api_key: '', webhook_secret: '', currency: '', timeout_seconds: 20 },
+      },
+    ]),
+    others: { ...ADMITTED, '503': 'unavailable' },
+  },
+  async run({ gateways }: Payments) {
+    const enabled = await gateways.list()
+    const details = [...GATEWAYS].map(([name, { about, schema }]) => {
+      const instances = enabled.filter((each) => each.name === name)
+      const names = instances.map(({ instanceName }) => instanceName)
+      const isEnabled = names.length > 0
+      const fields = Object.entries(schema.properties)
+      // Empty for a secret or a value without default.
+      const standard = fields.map(([field, { default: value = '' }]) => [field, value])
+      const params = Object.fromEntries(standard)
+      const shown = { name: String(name), about, instances: names, params }
+      return { ...shown, supported: true, enabled: isEnabled }
+    })
+    return succeeded(details)
+  },
+})
+
+const FORGED = 'the signature of the notification does not match'
+const NO_GATEWAY = 'there is no such payment gateway'
+
+const notify = post('/paymentgateways/notify/:name', {
+  access: 'public',
+  about: 'Notification of a payment gateway, verified by its signature',
+  config: { loopMsMax: RETURN_MS },
+  request: {
+    parameters: {
+      name: text('Instance of the gateway.'),
+      type: text('Kind of the event; others than `payment_intent.*` are ignored.'),
+      data: customFields('The event, as the gateway defines it.'),
+    },
+    example: {
+      name: 'stripe',
+      type: 'payment_intent.succeeded',
+      data: { object: { id: 'pi_1', metadata: { tollgateCharge: 'tg_5f0c7e1a' } } },
+    },
+  },
+  answer: {
+    description: 'The notification is accepted.',
+    schema: closed('Done.', { status: DONE }),
+    example: { status: 1 },
+    others: {
+      '403': refusal('The signature does not match.', 403, FORGED),
+      '404': refusal('There is no such instance.', 404, NO_GATEWAY),
+      '503': 'unavailable',
+    },
+  },
+  async run({ gateways, charges }: Payments, request) {
+    const { name } = request.params as { name: string }
+    const gateway = await gateways.get(name)
+    if (gateway === null) throw new RequestError(404, NO_GATEWAY)
+    const body = Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0)
+    const { clock } = charges
+    try {
+      const realMs = realTimeOf(clock).nowMs()
+      const notification = await gateway.readNotification(request.headers, body, realMs)
+      if (notification !== null) await makeDue(charges, notification.key, clock.nowMs())
+    } catch (error) {
+      if (!(error instanceof ForgedReturnError)) throw error
+      throw new RequestError(403, FORGED)
+    }
+    return { status: 1 }
+  },
+})
+
+export const PAYMENT_ENDPOINTS = [list, GET_REQUEST, ...PAGE_ENDPOINTS, notify]
 
 export function addPaymentRoutes(
   server: FastifyInstance,
@@ -37,9 +135,7 @@ export function addPaymentRoutes(
   server.register(async (routes) => {
     registerBodies(routes, FORM_BYTES_MAX)
     routes.setErrorHandler(errorHandler(log))
-    addList(routes, payments)
-    addSandboxPage(routes, payments)
-    addReturn(routes, payments)
+    addEndpoints(routes, [list, ...PAGE_ENDPOINTS], payments)
   })
   server.register(async (routes) => {
     routes.removeAllContentTypeParsers()
@@ -49,143 +145,7 @@ export function addPaymentRoutes(
       async (_request: FastifyRequest, body: Buffer) => body,
     )
     routes.setErrorHandler(errorHandler(log))
-    addNotifications(routes, payments)
-  })
-}
-
-function addList(routes: FastifyInstance, { gateways }: Payments): void {
-  routes.route({
-    method: ['GET', 'POST'],
-    url: '/paymentgateways/list',
-    config: { access: PAYMENT_ENDPOINTS.list.access, readsByGet: true },
-    async handler() {
-      const enabled = await gateways.list()
-      const details = [...GATEWAYS].map(([name, { about, schema }]) => {
-        const instances = enabled.filter((each) => each.name === name)
-        const names = instances.map(({ instanceName }) => instanceName)
-        const isEnabled = names.length > 0
-        const fields = Object.entries(schema.properties)
-        // Empty for a secret or a value without default.
-        const standard = fields.map(([field, { default: value = '' }]) => [field, value])
-        const params = Object.fromEntries(standard)
-        return { name, about, supported: true, enabled: isEnabled, instances: names, params }
-      })
-      return { status: 1, desc: 'success', details }
-    },
-  })
-}
-
-/** Charged for a return or a notification at most: gateways send them from few addresses. */
-const RETURN_MS = 10
-
-interface Referenced {
-  Params: { reference: string }
-}
-
-function addSandboxPage(routes: FastifyInstance, { gateways, tokens }: Payments): void {
-  const url = '/paymentgateways/sandbox/:reference'
-  const find = async (reference: string) => {
-    const { clock, catalog } = tokens
-    const found = await catalog.tokenizations.findOne({ _id: reference })
-    if (found === null || found.gateway.split('#')[0] !== 'sandbox') return null
-    const gateway = (await gateways.get(found.gateway)) as SandboxGateway | null
-    const page = gateway === null ? null : await gateway.page(reference, clock.nowMs())
-    return gateway === null || page === null ? null : { gateway, page, tokenization: found }
-  }
-  routes.get<Referenced>(url, { config: { access: 'public' } }, async (request, reply) => {
-    const { reference } = request.params
-    const found = await find(reference)
-    if (found === null) return sendNotice(reply, 404, 'Unknown page', 'There is no such page.')
-    const { page, tokenization } = found
-    if (page.state !== 'open') return sendClosed(reply, page.state)
-    const { aid } = page
-    const html = cardPage({ reference, aid, problem: '' })
-    return sendPage(reply, 200, html, originsOf(tokenization))
-  })
-  routes.post<Referenced>(url, { config: { access: 'public' } }, async (request, reply) => {
-    const { reference } = request.params
-    const found = await find(reference)
-    if (found === null) return sendNotice(reply, 404, 'Unknown page', 'There is no such page.')
-    const { gateway, page, tokenization } = found
-    if (page.state !== 'open') return sendClosed(reply, page.state)
-    const form = textsIn(bodyParameters(request))
-    const done = await gateway.submit(reference, form, tokens.clock.nowMs())
-    if ('url' in done) return reply.redirect(done.url, 303)
-    const html = cardPage({ reference, aid: page.aid, problem: done.problem })
-    return sendPage(reply, 422, html, originsOf(tokenization))
-  })
-}
-
-function addReturn(routes: FastifyInstance, { tokens }: Payments): void {
-  const config = { access: 'public', loopMsMax: RETURN_MS } as const
-  routes.get('/paymentgateways/OkPage', { config }, async (request, reply) => {
-    const parameters = textsIn(queryParameters(request.url))
-    try {
-      return sendResult(reply, await finishTokenization(tokens, parameters))
-    } catch (error) {
-      if (error instanceof ForgedReturnError) {
-        return sendNotice(reply, 403, 'Refused', 'The result of the page cannot be trusted.')
-      }
-      if (isUnavailable(error)) {
-        const text = 'The payment gateway cannot be reached. Load this page again later.'
-        return sendNotice(reply, 503, 'Not available', text)
-      }
-      throw error
-    }
-  })
-}
-
-function isUnavailable(error: unknown): boolean {
-  return (
-    error instanceof TokenizeError ||
-    error instanceof GatewayUnansweredError ||
-    error instanceof GatewayRefusedError
-  )
-}
-
-function sendResult(reply: FastifyReply, result: TokenizeResult): FastifyReply {
-  switch (result.kind) {
-    case 'unknown page':
-      return sendNotice(reply, 404, 'Unknown page', 'There is no such page.')
-    case 'expired':
-      return sendClosed(reply, 'expired')
-    case 'open':
-      return sendNotice(reply, 409, 'Not finished', 'No card was entered yet.')
-    case 'completed':
-    case 'rejected':
-      break
-  }
-  const { kind, code, tokenization, fourDigits } = result
-  const { okPage, failPage, returnUrl } = tokenization
-  const target = (kind === 'completed' ? okPage : failPage) || returnUrl
-  if (target !== '') {
-    const url = new URL(target)
-    url.searchParams.set('status', kind === 'completed' ? '1' : '0')
-    if (code !== '') url.searchParams.set('code', code)
-    return reply.redirect(url.href, 303)
-  }
-  if (kind === 'rejected') return sendNotice(reply, 200, 'Not saved', 'The card was not saved.')
-  const which = fourDigits === '' ? '' : ` ending in ${fourDigits}`
-  return sendNotice(reply, 200, 'Saved', `The card${which} was saved.`)
-}
-
-function addNotifications(routes: FastifyInstance, { gateways, charges }: Payments): void {
-  const url = '/paymentgateways/notify/:name'
-  const config = { access: 'public', loopMsMax: RETURN_MS } as const
-  routes.post<{ Params: { name: string } }>(url, { config }, async (request) => {
-    const gateway = await gateways.get(request.params.name)
-    if (gateway === null) throw new RequestError(404, 'there is no such payment gateway')
-    const body = Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0)
-    const { clock } = charges
-    try {
-      const realMs = realTimeOf(clock).nowMs()
-      const notification = await gateway.readNotification(request.headers, body, realMs)
-      if (notification !== null) await makeDue(charges, notification.key, clock.nowMs())
-    } catch (error) {
-      if (!(error instanceof ForgedReturnError)) throw error
-      throw new RequestError(403, 'the signature of the notification does not match')
-    }
-    return { status: 1 }
+    addEndpoints(routes, [notify], payments)
   })
 }
 
@@ -200,51 +160,5 @@ async function makeDue(
     // A repeated notification has no effect on a charge that is being asked for.
     { _id: key, state: { $in: ['unknown', 'pending'] }, due: { $not: { $lte: now } } },
     { $set: { due: now }, $inc: { rev: 1 } },
-  )
-}
-
-function textsIn(parameters: RawParameters): Map<string, string> {
-  const texts = [...parameters].filter((pair): pair is [string, string] => {
-    return typeof pair[1] === 'string'
-  })
-  return new Map(texts)
-}
-
-/** The origins to which a form of the page may lead. */
-function originsOf(tokenization: { okPage: string; failPage: string; returnUrl: string }): string {
-  const { okPage, failPage, returnUrl } = tokenization
-  const origins = [okPage, failPage, returnUrl].map(policyOriginOf)
-  return [...new Set(origins.filter((origin) => origin !== null))].join(' ')
-}
-
-function sendClosed(reply: FastifyReply, state: 'expired' | 'used'): FastifyReply {
-  const text =
-    state === 'expired'
-      ? 'Too much time passed: the page was valid for 4 hours. Ask for a new one.'
-      : 'This page was used already.'
-  return sendNotice(reply, 410, state === 'expired' ? 'Page expired' : 'Page used', text)
-}
-
-function sendNotice(reply: FastifyReply, code: number, title: string, text: string): FastifyReply {
-  return sendPage(reply, code, messagePage(title, text), '')
-}
-
-/** A browser checks `form-action` for redirects after a form, too. */
-function sendPage(reply: FastifyReply, code: number, html: string, origins: string): FastifyReply {
-  const policy = [
-    "default-src 'none'",
-    "style-src 'unsafe-inline'",
-    "base-uri 'none'",
-    "frame-ancestors 'none'",
-    `form-action 'self' ${origins}`.trim(),
-  ]
-  return (
-    reply
-      .code(code)
-      .header('content-security-policy', policy.join('; '))
-      // Without a referrer the browser would send the form with the origin `null`.
-      .header('referrer-policy', 'same-origin')
-      .type('text/html; charset=utf-8')
-      .send(html)
   )
 }

@@ -1,18 +1,21 @@
 /** The actions that a caller may do, by the rules of the operator or the usual roles. */
+import { closed, flag, listOf, text, type ValueOf } from '../../catalog/entities/json-schema.ts'
 import { DEFINITIONS } from '../../entities/definitions/collections.ts'
 import { ADMIN, type Caller, mayDo } from '../../identity/caller.ts'
 import { type PermissionRules, rolesFor } from '../../identity/permission-rules.ts'
 import { ACTIONS } from '../actions/table.ts'
 
-export interface GrantedAction {
-  readonly permitted: boolean
-  /** One of these roles is needed. */
-  readonly roles: readonly string[]
-  /** The roles without rules, if a rule replaces them. */
-  readonly usual?: readonly string[]
-  /** No rule changes them. */
-  readonly fixed?: true
-}
+export const GRANTED_ACTION = closed(
+  'An action.',
+  {
+    permitted: flag('Whether the user may do it.'),
+    roles: listOf(text('A role.'), 'One of these roles is needed.'),
+    usual: listOf(text('A role.'), 'The roles without rules, if a rule replaces them.'),
+    fixed: flag('True: no rule changes the roles.'),
+  },
+  ['usual', 'fixed'],
+)
+type GrantedAction = ValueOf<typeof GRANTED_ACTION>
 
 export type Grantee = Pick<Caller, 'roles' | 'mustChangePassword' | 'mustEnrolTotp'>
 
@@ -39,12 +42,12 @@ export function grantedActions(
     return [`${collection}/${name}`, { ...grant, ...former }] as const
   })
   const fixed = Object.entries(FIXED).map(([name, needed]) => {
-    return [name, { ...grantOf(needed), fixed: true as const }] as const
+    return [name, { ...grantOf(needed), fixed: true }] as const
   })
   return Object.fromEntries([...ruled, ...fixed])
 }
 
-/** Actions of other endpoints (endpoints.ts); some categories of settings need more to be read. */
+/** Actions of other endpoints (`../endpoints.ts`); some categories of settings need more to be read. */
 const FIXED: Readonly<Record<string, readonly string[]>> = {
   'settings/get': ['read'],
   'settings/set': [ADMIN],

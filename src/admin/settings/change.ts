@@ -7,6 +7,7 @@ import type { SettingsCache } from '../../catalog/settings/current-settings.ts'
 import { changeStoredConfig, readCategory } from '../../catalog/settings/stored-config.ts'
 import { EntityRuleError } from '../../requests/errors.ts'
 import type { Clock } from '../../runtime/clock.ts'
+import type { ReadSetting } from './answers.ts'
 import type { Categories, Category } from './category.ts'
 import type { Edit, Edited } from './edits.ts'
 import { valueAt } from './paths.ts'
@@ -18,17 +19,6 @@ export interface SettingsDeps {
   readonly categories: Categories
   /** The settings that this process uses. */
   readonly current?: Pick<SettingsCache, 'forget'>
-}
-
-export interface ReadSetting {
-  /** Secrets are left out. */
-  readonly details: unknown
-  /** 0 if nothing was ever stored. */
-  readonly rev: number
-  /** Including defaults where nothing is stored. */
-  readonly effective?: unknown
-  /** Present in the result of a change that was only tried. */
-  readonly valid?: true
 }
 
 /** Maximum size of a category's value as JSON. */

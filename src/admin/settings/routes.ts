@@ -1,15 +1,25 @@
 /** `/api/settings`: the stored configuration over HTTP. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { anyValue, flag, text } from '../../catalog/entities/json-schema.ts'
 import { WriteTrial } from '../../entities/trial.ts'
 import { ADMIN, actorOf, type Caller } from '../../identity/caller.ts'
-import { EntityRuleError, RequestError } from '../../requests/errors.ts'
+import { EntityRuleError } from '../../requests/errors.ts'
 import type { OrderedParameters } from '../../requests/raw-parameters.ts'
 import type { Logger } from '../../runtime/log.ts'
 import { errorHandler } from '../http/answer.ts'
+import { succeeded } from '../http/answer-schema.ts'
 import { readParameters, registerBodies } from '../http/body.ts'
+import { addEndpoints, CODED, get, post, refuseOtherMethods } from '../http/endpoint.ts'
+import { type ReadSetting, SETTINGS_ANSWER, type SettingsAnswer } from './answers.ts'
 import type { Categories } from './category.ts'
 import type { SettingsDeps } from './change.ts'
-import { createSettings, nameOf, type Settings } from './settings.ts'
+import {
+  type ChangeBy,
+  createSettings,
+  nameOf,
+  type SettingAddress,
+  type Settings,
+} from './settings.ts'
 import {
   isWrite,
   refuseByGet,
@@ -29,55 +39,91 @@ export interface SettingsRoutes extends SettingsDeps {
   readonly log: Pick<Logger, 'error'>
 }
 
-const URL = '/api/settings'
+/** What the endpoints use. */
+interface SettingsParts extends Pick<SettingsRoutes, 'admit' | 'categories'> {
+  readonly settings: Settings
+}
+
+const ADDRESS = {
+  category: text('Category, such as `security`, followed by the path unless that is in `path`.'),
+  path: text('Names and indexes separated by dots.'),
+  rev: text('Version to read or restore, or on which the change is based.'),
+}
+
+const INPUT = { category: 'taxation.default', path: '' }
+const REFUSED = ['ruleError', 'permissionError', 'loginError', 'targetError'] as const
+const read = get('/api/settings', {
+  access: ['read'],
+  isAsked: true,
+  about: 'Read settings; security settings require admin',
+  config: { bodies: 'large' },
+  request: {
+    parameters: { action: text('`get` (default), `list` or `history`.'), ...ADDRESS },
+    example: { action: 'get', category: 'taxation.default' },
+  },
+  answer: {
+    description: 'A setting.',
+    schema: SETTINGS_ANSWER,
+    example: { ...succeeded('REDUCED'), input: { action: 'get', ...INPUT }, rev: 42 },
+    refused: REFUSED,
+    others: { ...CODED, '405': 'badMethod' },
+  },
+  run: answer,
+})
+
+const change = post('/api/settings', {
+  access: [ADMIN],
+  isAsked: true,
+  about: 'Change settings',
+  config: { bodies: 'large' },
+  request: {
+    parameters: {
+      action: text('`set`, `unset` or `restore`, or an action of GET.'),
+      ...ADDRESS,
+      data: anyValue('The value; JSON text in a form.'),
+      validate: flag('True: the change is only tried, nothing is stored.'),
+    },
+    example: { action: 'set', category: 'taxation.default', data: 'REDUCED' },
+  },
+  answer: {
+    description: 'The stored setting after the change.',
+    schema: SETTINGS_ANSWER,
+    example: { ...succeeded('REDUCED'), input: { action: 'set', ...INPUT }, rev: 42 },
+    refused: REFUSED,
+    others: { ...CODED, '413': 'tooLarge', '415': 'badType' },
+  },
+  run: answer,
+})
+
+export const SETTINGS_ENDPOINTS = [read, change]
 
 export function addSettingsRoutes(server: FastifyInstance, deps: SettingsRoutes): void {
+  const { admit, categories } = deps
   const settings = createSettings(deps)
   server.register(async (routes) => {
     registerBodies(routes)
     routes.setErrorHandler(errorHandler(deps.log))
-    const access = { config: { access: 'asked', bodies: 'large', readsByGet: true } } as const
-    routes.route({
-      method: ['GET', 'POST'],
-      url: URL,
-      ...access,
-      handler: (request, reply) => answer(settings, deps, request, reply),
-    })
-    routes.route({
-      method: ['PUT', 'PATCH', 'DELETE'],
-      url: URL,
-      ...access,
-      handler: async ({ method }, reply) => {
-        reply.header('allow', 'GET, POST')
-        throw new RequestError(
-          405,
-          `${method} is not allowed: use GET to read and POST for all actions`,
-        )
-      },
-    })
+    addEndpoints(routes, SETTINGS_ENDPOINTS, { settings, admit, categories })
+    refuseOtherMethods(routes, change, 'for all actions')
   })
 }
 
 async function answer(
-  settings: Settings,
-  { admit, categories }: SettingsRoutes,
+  { settings, admit, categories }: SettingsParts,
   request: FastifyRequest,
   reply: FastifyReply,
-): Promise<object> {
+): Promise<SettingsAnswer> {
   const { values, ordered } = await readParameters(request, reply)
   const settingsRequest = settingsRequestOf(values, isJson(request))
   if (request.method !== 'POST' && isWrite(settingsRequest.action)) reply.header('allow', 'POST')
   refuseByGet(request.method, settingsRequest)
   // Authorisation precedes anything that discloses which settings exist.
   const caller = await admit(request, ordered, neededFor(settingsRequest, categories))
-  const { action, address } = settingsRequest
-  const { category, path } = address
   reply.header('cache-control', 'no-store')
-  const result = await act(settings, settingsRequest, caller).catch((error: unknown) => {
+  return act(settings, settingsRequest, caller).catch((error: unknown) => {
     if (settingsRequest.isTrial) return new WriteTrial().end(error)
     throw error
   })
-  return { status: 1, desc: 'success', input: { action, category, path }, ...result }
 }
 
 /** Unknown categories require the usual role, so that the answer does not disclose which exist. */
@@ -91,25 +137,35 @@ async function act(
   settings: Settings,
   { action, address, data, isTrial }: SettingsRequest,
   caller: Caller,
-): Promise<object> {
+): Promise<SettingsAnswer> {
   const by = { actor: actorOf(caller), isTrial }
-  switch (action) {
-    case 'list':
-      return { details: settings.list() }
-    case 'history':
-      return { details: await settings.history(address) }
-    case 'get':
-      return settings.get(address)
-    case 'set':
-      return settings.set(address, data, by)
-    case 'unset':
-      return settings.unset(address, data, by)
-    case 'restore': {
-      const { rev } = address
-      if (rev === null) throw new EntityRuleError('rev is missing: it names the version to restore')
-      return settings.restore({ ...address, rev: null }, rev, by)
+  const { category, path } = address
+  if (action === 'list') {
+    return { ...succeeded(settings.list()), input: { action, category, path } }
+  }
+  if (action === 'history') {
+    return { ...succeeded(await settings.history(address)), input: { action, category, path } }
+  }
+  const value = async () => {
+    switch (action) {
+      case 'get':
+        return settings.get(address)
+      case 'set':
+        return settings.set(address, data, by)
+      case 'unset':
+        return settings.unset(address, data, by)
+      case 'restore':
+        return restored(settings, address, by)
     }
   }
+  const { details, ...more } = await value()
+  return { ...succeeded(details), input: { action, category, path }, ...more }
+}
+
+function restored(settings: Settings, address: SettingAddress, by: ChangeBy): Promise<ReadSetting> {
+  const { rev } = address
+  if (rev !== null) return settings.restore({ ...address, rev: null }, rev, by)
+  throw new EntityRuleError('rev is missing: it names the version to restore')
 }
 
 function isJson({ headers }: FastifyRequest): boolean {

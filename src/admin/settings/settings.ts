@@ -10,8 +10,9 @@ import { readCategory } from '../../catalog/settings/stored-config.ts'
 import { nearest } from '../../config/nearest.ts'
 import { FieldError } from '../../domain/fields.ts'
 import { EntityRuleError, TargetError } from '../../requests/errors.ts'
+import type { ListedCategory, ReadSetting } from './answers.ts'
 import type { Categories, Category, FixedCategory } from './category.ts'
-import { type ReadSetting, type SettingsDeps, writeChange } from './change.ts'
+import { type SettingsDeps, writeChange } from './change.ts'
 import { editOf, nameInData, restoreEdit } from './edits.ts'
 import { stepsOf, valueAt } from './paths.ts'
 
@@ -26,15 +27,6 @@ export interface SettingAddress {
    * one.
    */
   readonly rev: number | null
-}
-
-export interface ListedCategory {
-  readonly category: string
-  readonly about: string
-  /** Whether it can be changed through this API. */
-  readonly settable: boolean
-  /** How to change it otherwise. */
-  readonly instead?: string
 }
 
 /**

@@ -2,7 +2,6 @@
 import { generateSync } from 'otplib'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { ENDPOINTS } from '../../../src/admin/endpoints.ts'
-import { AUTH_ENDPOINTS } from '../../../src/admin/permissions/endpoints.ts'
 import { startClosedAdmin } from '../../support/identity/closed-admin.ts'
 import { useOpened } from '../../support/opened.ts'
 
@@ -92,7 +91,7 @@ describe('a session of a role that requires a second factor', () => {
 
 describe('the routes of the second factor', () => {
   it('are all listed, and refused without a session', async () => {
-    const listed = AUTH_ENDPOINTS.filter(({ path }) => path.startsWith('/auth/totp'))
+    const listed = ENDPOINTS.auth.filter(({ path }) => path.startsWith('/auth/totp'))
     expect(listed).toHaveLength(6)
     for (const { method, path } of listed) {
       const answers = method === 'GET' ? await get(path, '') : await closed().post(path, {})

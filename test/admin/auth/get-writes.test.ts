@@ -1,6 +1,6 @@
 /** A link on a page of another site is followed by GET, with the cookie: it never writes. */
 import { beforeAll, describe, expect, it } from 'vitest'
-import { PAYMENT_ENDPOINTS } from '../../../src/admin/permissions/endpoints.ts'
+import { GET_REQUEST } from '../../../src/admin/payments/get-request.ts'
 import { DOCUMENT } from '../../support/admin/openapi/answer-check.ts'
 import { startClosedAdmin } from '../../support/identity/closed-admin.ts'
 import { useOpened } from '../../support/opened.ts'
@@ -22,7 +22,7 @@ beforeAll(async () => {
 })
 
 /** For callers with a token or a signature. */
-const WRITES_BY_GET: ReadonlySet<string> = new Set(['/api/remove', PAYMENT_ENDPOINTS.request.path])
+const WRITES_BY_GET: ReadonlySet<string> = new Set(['/api/remove', GET_REQUEST.path])
 
 type Item = (typeof DOCUMENT.paths)[string]
 

@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest'
 import { pathsOf } from '../../../src/admin/actions/action.ts'
 import { ACTIONS } from '../../../src/admin/actions/table.ts'
-import { PAYMENT_ENDPOINTS } from '../../../src/admin/permissions/endpoints.ts'
+import { PAYMENT_ENDPOINTS } from '../../../src/admin/payments/routes.ts'
 import type { Schema } from '../../../src/catalog/entities/json-schema.ts'
 import { createAnswerCheck, DOCUMENT } from '../../support/admin/openapi/answer-check.ts'
 
@@ -61,7 +61,7 @@ describe.each(PATHS)('%s', (path, action) => {
 })
 
 it('each endpoint of payment gateways has examples of its requests and answers', () => {
-  for (const { method, path } of Object.values(PAYMENT_ENDPOINTS)) {
+  for (const { method, path } of PAYMENT_ENDPOINTS) {
     const item = DOCUMENT.paths[path.replace(/:(\w+)/g, '{$1}')]
     const operation = method === 'GET' ? item?.get : item?.post
     expect(operation, path).toBeDefined()

@@ -2,16 +2,9 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { ENDPOINTS as DECLARED } from '../../../src/admin/endpoints.ts'
-import {
-  ACTION_ENDPOINTS,
-  AUTH_ENDPOINTS,
-  PAYMENT_ENDPOINTS,
-  REPORT_ENDPOINTS,
-  SETTINGS_ENDPOINTS,
-} from '../../../src/admin/permissions/endpoints.ts'
 import { DEFINITIONS } from '../../../src/entities/definitions/collections.ts'
 import type { RouteAccess } from '../../../src/identity/access.ts'
-import { withPermissions } from '../../support/admin/permissions/page.ts'
+import { ACTION_ENDPOINTS, withPermissions } from '../../support/admin/permissions/page.ts'
 import { startClosedAdmin } from '../../support/identity/closed-admin.ts'
 import { useOpened } from '../../support/opened.ts'
 
@@ -54,24 +47,20 @@ function expected(access: RouteAccess, role: string | null): Verdict {
 
 const ENDPOINTS: readonly Case[] = [
   // Login and logout need their own parameters; only the access is tested here.
-  ...AUTH_ENDPOINTS.filter(({ path }) => path === '/auth/options' || path === '/auth/login'),
+  ...DECLARED.auth.filter(({ path }) => path === '/auth/options' || path === '/auth/login'),
   ...DECLARED.node.map((endpoint) =>
     endpoint.openPath === 'health' ? { ...endpoint, access: 'public' as const } : endpoint,
   ),
-  ...SETTINGS_ENDPOINTS.map((endpoint) =>
+  ...DECLARED.settings.map((endpoint) =>
     endpoint.method === 'GET'
       ? { ...endpoint, path: '/api/settings?category=plans' }
       : { ...endpoint, path: '/api/settings?category=plans&action=set&data=%7B%7D' },
   ),
-  ...Object.values(PAYMENT_ENDPOINTS).map((endpoint) => ({
+  ...[...DECLARED.payments, ...DECLARED.reports].map((endpoint) => ({
     ...endpoint,
     path: endpoint.path.replace(/:\w+/, 'none'),
   })),
   ...DECLARED.clock,
-  ...Object.values(REPORT_ENDPOINTS).map((endpoint) => ({
-    ...endpoint,
-    path: endpoint.path.replace(/:\w+/, 'none'),
-  })),
   ...ACTION_ENDPOINTS,
 ]
 

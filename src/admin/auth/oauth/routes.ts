@@ -1,6 +1,7 @@
 /** `POST /oauth2/token` (RFC 6749) and `POST /oauth2/revoke` (RFC 7009). */
 import OAuth2Server from '@node-oauth/oauth2-server'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { integer, text, typed, type ValueOf } from '../../../catalog/entities/json-schema.ts'
 import {
   SECURITY,
   type SecuritySettings,
@@ -21,13 +22,98 @@ import type { TokenRequest } from '../../../identity/oauth/token-request.ts'
 import { createRefusalAudit, HOUR_MS } from '../../../identity/refusal-audit.ts'
 import { LOGIN_BODY_BYTES_MAX } from '../../../requests/json-limits.ts'
 import type { TokenKind } from '../../../store/tokens.ts'
+import { component, DONE, orNull } from '../../http/answer-schema.ts'
 import { bodyErrorOf, registerBodies } from '../../http/body.ts'
+import { addEndpoints, post } from '../../http/endpoint.ts'
 import { readOAuthParameters } from './oauth-parameters.ts'
 
-const PATHS = ['/oauth2/token', '/oauth2/revoke'] as const
 const PLACEHOLDER = 'given'
 const OTHER_METHODS = ['GET', 'PUT', 'PATCH', 'DELETE']
 const NOT_STORED = { 'cache-control': 'no-store', pragma: 'no-cache' }
+
+const CLIENT = {
+  client_id: text('Name of the client, unless HTTP Basic is used.'),
+  client_secret: text('Secret of the client, unless HTTP Basic is used.'),
+}
+
+const credentials = ['-u "crm:$SECRET"']
+const OTHERS = {
+  '400': 'badOAuth',
+  '401': 'badClient',
+  '403': 'forbidden',
+  '413': 'badOAuth',
+  '429': 'tooManyTokens',
+  '500': 'badOAuth',
+  '503': 'badOAuth',
+} as const
+
+const TOKEN = component(
+  'tokenAnswer',
+  'A token (RFC 6749, section 5.1).',
+  {
+    access_token: text('The token; it is sent as `Authorization: Bearer TOKEN`.'),
+    expires_in: integer('Validity in seconds.'),
+    token_type: typed<'Bearer'>({
+      type: 'string',
+      const: 'Bearer',
+      description: 'How it is sent.',
+    }),
+    scope: orNull(text('Scope, if one was requested.')),
+    refresh_token: text('Token for the refresh grant, if that is enabled.'),
+  },
+  ['refresh_token'],
+)
+
+const token = post('/oauth2/token', {
+  access: 'public',
+  about: 'Get an access token',
+  request: {
+    parameters: {
+      grant_type: text('`client_credentials`; also `password` and `refresh_token` if enabled.'),
+      ...CLIENT,
+      scope: text('`global`, or absent.'),
+      username: text('For the grant `password`.'),
+      password: text('For the grant `password`.'),
+      totp: text('For the grant `password`, if the user has a second factor.'),
+      refresh_token: text('For the grant `refresh_token`.'),
+    },
+    required: ['grant_type'],
+    example: { grant_type: 'client_credentials' },
+    credentials,
+  },
+  answer: {
+    description: 'A token.',
+    schema: TOKEN,
+    example: {
+      access_token: '2YotnFZFEjr1zCsicMWpAA2YotnFZFEjr1zCsicM',
+      expires_in: 3600,
+      token_type: 'Bearer',
+      scope: null,
+    },
+    others: OTHERS,
+  },
+  run: (deps: OAuthDeps, request, reply) => answerCounted(deps, request, reply, answerToken),
+})
+
+const revocation = post('/oauth2/revoke', {
+  access: 'public',
+  about: 'Revoke a token',
+  request: {
+    parameters: { token: text('The access or refresh token.'), ...CLIENT },
+    required: ['token'],
+    example: { token: '2YotnFZFEjr1zCsicMWpAA2YotnFZFEjr1zCsicM' },
+    credentials,
+  },
+  answer: {
+    description: 'The token is revoked, or was not valid.',
+    schema: component('revoked', 'The token is revoked.', { status: DONE }),
+    example: { status: 1 },
+    others: OTHERS,
+  },
+  run: (deps: OAuthDeps, request, reply) => answerCounted(deps, request, reply, answerRevocation),
+})
+
+export const OAUTH_ENDPOINTS = [token, revocation]
 
 export function addOAuthRoutes(
   server: FastifyInstance,
@@ -38,22 +124,23 @@ export function addOAuthRoutes(
   server.register(async (routes) => {
     registerBodies(routes, LOGIN_BODY_BYTES_MAX)
     routes.setErrorHandler(errorAnswer(deps.log))
-    const config = { access: 'public' } as const
-    const [tokenPath, revokePath] = PATHS
-    const answers = [
-      { url: tokenPath, answer: answerToken },
-      { url: revokePath, answer: answerRevocation },
-    ]
-    for (const { url, answer } of answers) {
-      routes.post(url, { config }, async (request, reply) => {
-        const security = await deps.settings.get(SECURITY)
-        await countRequest(deps.keys, security, request.ip)
-        reply.headers(NOT_STORED)
-        return answer(deps, readOAuthParameters(request), security)
-      })
-      routes.route({ method: OTHER_METHODS, url, config, handler: refuseMethod })
+    addEndpoints(routes, OAUTH_ENDPOINTS, deps)
+    for (const { path: url, access } of OAUTH_ENDPOINTS) {
+      routes.route({ method: OTHER_METHODS, url, config: { access }, handler: refuseMethod })
     }
   })
+}
+
+async function answerCounted<T>(
+  deps: OAuthDeps,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  answer: (deps: OAuthDeps, sent: OAuthParameters, security: SecuritySettings) => Promise<T>,
+): Promise<T> {
+  const security = await deps.settings.get(SECURITY)
+  await countRequest(deps.keys, security, request.ip)
+  reply.headers(NOT_STORED)
+  return answer(deps, readOAuthParameters(request), security)
 }
 
 function errorAnswer(log: OAuthDeps['log']) {
@@ -82,7 +169,7 @@ async function answerToken(
   deps: OAuthDeps,
   parameters: OAuthParameters,
   security: SecuritySettings,
-): Promise<object> {
+): Promise<ValueOf<typeof TOKEN>> {
   const grant = requestedGrant(parameters, security)
   const request: TokenRequest = { deps, parameters, grant, security, client: null }
   return auditingRefusals(request, async () => {
@@ -137,7 +224,7 @@ async function answerRevocation(
   deps: OAuthDeps,
   parameters: OAuthParameters,
   security: SecuritySettings,
-): Promise<object> {
+): Promise<{ status: 1 }> {
   const request: TokenRequest = { deps, parameters, grant: 'revoke', security, client: null }
   return auditingRefusals(request, async () => {
     request.client = await authenticateClient(deps, parameters, security)

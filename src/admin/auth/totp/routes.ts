@@ -1,5 +1,6 @@
 /** `/auth/totp`: users manage their second factor; an administrator can reset it. */
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import { text } from '../../../catalog/entities/json-schema.ts'
 import { SECURITY } from '../../../catalog/settings/access/security-settings.ts'
 import { dateText } from '../../../entities/views.ts'
 import { ADMIN, actorOf as actorOfCaller, mayDo } from '../../../identity/caller.ts'
@@ -10,100 +11,185 @@ import { AuthRefusal } from '../../../identity/refusal.ts'
 import type { LoggedIn } from '../../../identity/session-check.ts'
 import { enrolmentUri } from '../../../identity/totp/codes.ts'
 import { WRONG_CODE } from '../../../identity/totp/second-step.ts'
+import { get, post } from '../../http/endpoint.ts'
+import { DONE_ANSWER, RECOVERY_CODES, TOTP_SECRET, TOTP_STATE } from '../answers.ts'
 import { sessionCookieOf, setSessionCookie } from '../cookies.ts'
-import type { LoginRoute, RouteDeps } from '../route-deps.ts'
-import { bodyOf, sourceOf, success } from '../session-answers.ts'
+import type { RouteDeps } from '../route-deps.ts'
+import { bodyOf, COMPARING, sourceOf, success } from '../session-answers.ts'
 
-/** Paths below `/auth`. */
-export const TOTP_ROUTES: readonly LoginRoute[] = [
-  { method: 'GET', name: 'totp', answer: answerState },
-  { method: 'POST', name: 'totp/begin', answer: answerBegin },
-  { method: 'POST', name: 'totp/confirm', answer: answerConfirm },
-  { method: 'POST', name: 'totp/codes', answer: answerCodes },
-  { method: 'POST', name: 'totp/remove', answer: answerRemove },
-  { method: 'POST', name: 'totp/reset', access: [ADMIN], answer: answerReset },
-]
+const codeRequest = (description: string, required: readonly string[] = []) => ({
+  parameters: { totp: text(description) },
+  required,
+  example: { totp: '287082' },
+  credentials: ['-b cookies'],
+})
 
-async function answerState(deps: RouteDeps, request: FastifyRequest, reply: FastifyReply) {
-  const { user, session } = await userOf(deps, request, reply)
-  const { isEnrolled, enrolledMs, recoveryCodesLeft } = await deps.factors.state(user.id)
-  const details = {
-    enrolled: isEnrolled,
-    enrolled_at: enrolledMs === null ? null : dateText(enrolledMs, 'UTC'),
-    recovery_codes_left: recoveryCodesLeft,
-    required: await isRequired(deps, user.roles, session.protocol),
-  }
-  return success(details, {})
+const CODES = {
+  description: 'The recovery codes.',
+  schema: RECOVERY_CODES,
+  example: success({ recovery_codes: ['7k2m-9qxd'] }, {}),
+  ...COMPARING,
 }
+
+const REMOVED = {
+  description: 'The second factor was removed.',
+  schema: DONE_ANSWER,
+  example: success(true, {}),
+  ...COMPARING,
+}
+
+const show = get('/auth/totp', {
+  access: 'public',
+  about: 'Show the second factor of the current user',
+  request: { parameters: {}, example: {}, credentials: ['-b cookies'] },
+  answer: {
+    description: 'The second factor of the user.',
+    schema: TOTP_STATE,
+    example: success(
+      { enrolled: false, enrolled_at: null, recovery_codes_left: 0, required: true },
+      {},
+    ),
+    refused: ['authError'],
+    others: { '403': 'forbidden', '503': 'unavailable' },
+  },
+  async run(deps: RouteDeps, request, reply) {
+    const { user, session } = await userOf(deps, request, reply)
+    const { isEnrolled, enrolledMs, recoveryCodesLeft } = await deps.factors.state(user.id)
+    const details = {
+      enrolled: isEnrolled,
+      enrolled_at: enrolledMs === null ? null : dateText(enrolledMs, 'UTC'),
+      recovery_codes_left: recoveryCodesLeft,
+      required: await isRequired(deps, user.roles, session.protocol),
+    }
+    return success(details, {})
+  },
+})
 
 /** The secret is shown once. An existing factor must be proved and stays active until `confirm`. */
-async function answerBegin(deps: RouteDeps, request: FastifyRequest, reply: FastifyReply) {
-  const { values } = await bodyOf(request, reply)
-  const who = await userOf(deps, request, reply)
-  const { id, name } = who.user
-  const { isEnrolled, enrolledMs } = await deps.factors.state(id)
-  if (isEnrolled) await prove(deps, request, who, totpIn(values))
-  const secret = await deps.factors.begin(id, name, enrolledMs)
-  const { issuer } = (await deps.settings.get(SECURITY)).totp
-  return success({ secret, uri: enrolmentUri(secret, name, issuer) }, {})
-}
+const begin = post('/auth/totp/begin', {
+  access: 'public',
+  about: 'Begin to set up a second factor; returns its secret once',
+  request: codeRequest('Code of the existing factor, or a recovery code.'),
+  answer: {
+    description: 'The secret of a second factor.',
+    schema: TOTP_SECRET,
+    example: success(
+      {
+        secret: 'JBSWY3DPEHPK3PXP',
+        uri: 'otpauth://totp/Tollgate:ops?secret=JBSWY3DPEHPK3PXP',
+      },
+      {},
+    ),
+    ...COMPARING,
+  },
+  async run(deps: RouteDeps, request, reply) {
+    const { values } = await bodyOf(request, reply)
+    const who = await userOf(deps, request, reply)
+    const { id, name } = who.user
+    const { isEnrolled, enrolledMs } = await deps.factors.state(id)
+    if (isEnrolled) await prove(deps, request, who, totpIn(values))
+    const secret = await deps.factors.begin(id, name, enrolledMs)
+    const { issuer } = (await deps.settings.get(SECURITY)).totp
+    return success({ secret, uri: enrolmentUri(secret, name, issuer) }, {})
+  },
+})
 
 /** From now on each login requires a code; other sessions, opened without one, end. */
-async function answerConfirm(deps: RouteDeps, request: FastifyRequest, reply: FastifyReply) {
-  const { values } = await bodyOf(request, reply)
-  const who = await userOf(deps, request, reply)
-  const { id } = who.user
-  // Not counted as an attempt: the user knows the secret, and a correct code would reset the count
-  // of wrong ones.
-  const codes = await deps.factors.confirm(id, requiredCode(totpIn(values)))
-  if (codes === null) throw new AuthRefusal(WRONG_CODE)
-  deps.users.forget(id)
-  await deps.sessions.endAll(id, who.renewed ?? sessionCookieOf(request) ?? undefined)
-  await auditChange(deps, request, who, 'totp_enrolled')
-  return success({ recovery_codes: codes }, {})
-}
-
-async function answerCodes(deps: RouteDeps, request: FastifyRequest, reply: FastifyReply) {
-  const { values } = await bodyOf(request, reply)
-  const who = await userOf(deps, request, reply)
-  await prove(deps, request, who, totpIn(values))
-  const codes = await deps.factors.renewRecoveryCodes(who.user.id)
-  await auditChange(deps, request, who, 'totp_codes')
-  return success({ recovery_codes: codes }, {})
-}
-
-async function answerRemove(deps: RouteDeps, request: FastifyRequest, reply: FastifyReply) {
-  const { values } = await bodyOf(request, reply)
-  const who = await userOf(deps, request, reply)
-  if (await isRequired(deps, who.user.roles, who.session.protocol)) {
-    throw new AuthRefusal('a role of the user requires the second factor: it cannot be removed')
-  }
-  await prove(deps, request, who, totpIn(values))
-  await deps.factors.remove(who.user.id)
-  deps.users.forget(who.user.id)
-  await auditChange(deps, request, who, 'totp_removed')
-  return success(true, {})
-}
-
-/** For any user, by role `admin`, if the authenticator and the recovery codes are lost. */
-async function answerReset(deps: RouteDeps, request: FastifyRequest, reply: FastifyReply) {
-  const { caller } = request
-  if (!caller || !mayDo(caller, [])) throw new AuthRefusal(`this takes role ${ADMIN}`)
-  const { values } = await bodyOf(request, reply)
-  const username = usernameIn(values)
-  if (username === null) throw new AuthRefusal('username is missing')
-  const ids = await deps.factors.idsOf(username)
-  if (ids.length === 0) throw new AuthRefusal('there is no second factor of that user')
-  const nowMs = deps.clock.nowMs()
-  const entry = { collection: 'login', type: 'totp_reset', key: `login_${username}` }
-  await deps.audit.record(actorOfCaller(caller), nowMs, entry)
-  for (const id of ids) {
-    await deps.factors.remove(id)
+const confirm = post('/auth/totp/confirm', {
+  access: 'public',
+  about: 'Confirm the second factor by a code; returns the recovery codes',
+  request: codeRequest('Code of the new factor.', ['totp']),
+  answer: CODES,
+  async run(deps: RouteDeps, request, reply) {
+    const { values } = await bodyOf(request, reply)
+    const who = await userOf(deps, request, reply)
+    const { id } = who.user
+    // Not counted as an attempt: the user knows the secret, and a correct code would reset the count
+    // of wrong ones.
+    const codes = await deps.factors.confirm(id, requiredCode(totpIn(values)))
+    if (codes === null) throw new AuthRefusal(WRONG_CODE)
     deps.users.forget(id)
-    await deps.sessions.endAll(id)
-  }
-  return success(true, { username })
-}
+    await deps.sessions.endAll(id, who.renewed ?? sessionCookieOf(request) ?? undefined)
+    await auditChange(deps, request, who, 'totp_enrolled')
+    return success({ recovery_codes: codes }, {})
+  },
+})
+
+const renew = post('/auth/totp/codes', {
+  access: 'public',
+  about: 'Replace the recovery codes',
+  request: codeRequest('Code of the factor, or a recovery code.', ['totp']),
+  answer: CODES,
+  async run(deps: RouteDeps, request, reply) {
+    const { values } = await bodyOf(request, reply)
+    const who = await userOf(deps, request, reply)
+    await prove(deps, request, who, totpIn(values))
+    const codes = await deps.factors.renewRecoveryCodes(who.user.id)
+    await auditChange(deps, request, who, 'totp_codes')
+    return success({ recovery_codes: codes }, {})
+  },
+})
+
+const remove = post('/auth/totp/remove', {
+  access: 'public',
+  about: 'Remove the second factor of the current user, unless a role requires it',
+  request: codeRequest('Code of the factor, or a recovery code.', ['totp']),
+  answer: REMOVED,
+  async run(deps: RouteDeps, request, reply) {
+    const { values } = await bodyOf(request, reply)
+    const who = await userOf(deps, request, reply)
+    if (await isRequired(deps, who.user.roles, who.session.protocol)) {
+      throw new AuthRefusal('a role of the user requires the second factor: it cannot be removed')
+    }
+    await prove(deps, request, who, totpIn(values))
+    await deps.factors.remove(who.user.id)
+    deps.users.forget(who.user.id)
+    await auditChange(deps, request, who, 'totp_removed')
+    return success(true, {})
+  },
+})
+
+/** For any user, if the authenticator and the recovery codes are lost. */
+const reset = post('/auth/totp/reset', {
+  access: [ADMIN],
+  about: 'Remove the second factor of a user who has lost it',
+  request: {
+    parameters: { username: text('Name of the user.') },
+    required: ['username'],
+    example: { username: 'ops@example.org' },
+  },
+  answer: {
+    ...REMOVED,
+    refused: ['authError', 'permissionError', 'loginError'],
+    others: {
+      '400': 'badLogin',
+      '401': 'badToken',
+      '403': 'forbidden',
+      '413': 'tooLarge',
+      '503': 'loginUnavailable',
+    },
+  },
+  async run(deps: RouteDeps, request, reply) {
+    const { caller } = request
+    if (!caller || !mayDo(caller, [])) throw new AuthRefusal(`this takes role ${ADMIN}`)
+    const { values } = await bodyOf(request, reply)
+    const username = usernameIn(values)
+    if (username === null) throw new AuthRefusal('username is missing')
+    const ids = await deps.factors.idsOf(username)
+    if (ids.length === 0) throw new AuthRefusal('there is no second factor of that user')
+    const nowMs = deps.clock.nowMs()
+    const entry = { collection: 'login', type: 'totp_reset', key: `login_${username}` }
+    await deps.audit.record(actorOfCaller(caller), nowMs, entry)
+    for (const id of ids) {
+      await deps.factors.remove(id)
+      deps.users.forget(id)
+      await deps.sessions.endAll(id)
+    }
+    return success(true, { username })
+  },
+})
+
+export const TOTP_ENDPOINTS = [show, begin, confirm, renew, remove, reset]
 
 /** Rejects with `AuthRefusal` if nobody is logged in, or if the password must be changed first. */
 async function userOf(

@@ -3,12 +3,12 @@ import { beforeAll, describe, expect, it } from 'vitest'
 import { pathsOf } from '../../../../src/admin/actions/action.ts'
 import { DEPRECATIONS } from '../../../../src/admin/actions/deprecated/deprecations.ts'
 import { ACTIONS } from '../../../../src/admin/actions/table.ts'
-import { ACTION_ENDPOINTS } from '../../../../src/admin/permissions/endpoints.ts'
 import {
   addDeprecatedTenant,
   useDeprecated,
 } from '../../../support/admin/actions/deprecated-tenant.ts'
 import { DOCUMENT } from '../../../support/admin/openapi/answer-check.ts'
+import { ACTION_ENDPOINTS } from '../../../support/admin/permissions/page.ts'
 
 const api = useDeprecated()
 beforeAll(() => addDeprecatedTenant(api.catalog()))

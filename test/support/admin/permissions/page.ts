@@ -1,20 +1,29 @@
 /** docs/ACCESS.md, "Permissions": its tables, generated from the access of the routes. */
+import { pathsOf } from '../../../../src/admin/actions/action.ts'
+import { ACTIONS } from '../../../../src/admin/actions/table.ts'
 import { ENDPOINTS } from '../../../../src/admin/endpoints.ts'
-import {
-  ACTION_ENDPOINTS,
-  AUTH_ENDPOINTS,
-  type Endpoint,
-  PAYMENT_ENDPOINTS,
-  REALTIME_ENDPOINT,
-  REPORT_ENDPOINTS,
-  SETTINGS_ENDPOINTS,
-} from '../../../../src/admin/permissions/endpoints.ts'
+import type { EndpointDescription } from '../../../../src/admin/http/endpoint.ts'
 import type {
   ActionName,
   CollectionDefinition,
 } from '../../../../src/entities/definitions/definition.ts'
 import type { RouteAccess } from '../../../../src/identity/access.ts'
 import { ADMIN } from '../../../../src/identity/caller.ts'
+
+type Endpoint = Pick<EndpointDescription, 'method' | 'path' | 'access' | 'about'>
+
+export const ACTION_ENDPOINTS: readonly Endpoint[] = ACTIONS.flatMap((action) => {
+  const { access, about } = action
+  return pathsOf(action).map((path) => ({ method: 'POST', path, access, about }) as const)
+})
+
+/** On its own port, authenticated by the keys of network elements. */
+const REALTIME: Endpoint = {
+  method: 'POST',
+  path: '/realtime',
+  access: ['charge'],
+  about: 'Charge a session',
+}
 
 const BEGIN = '<!-- permissions -->\n'
 const END = '<!-- /permissions -->'
@@ -32,12 +41,12 @@ export function withPermissions(
 
 function permissionTables(definitions: ReadonlyMap<string, CollectionDefinition>): string {
   const sections = [
-    ['Authentication', endpointTable(AUTH_ENDPOINTS)],
+    ['Authentication', endpointTable(ENDPOINTS.auth)],
     ['The node', `${endpointTable(ENDPOINTS.node)}\n\n${OPEN}`],
-    ['Charging', `${endpointTable([REALTIME_ENDPOINT])}\n\n${CHARGING}`],
-    ['Settings', endpointTable(SETTINGS_ENDPOINTS)],
+    ['Charging', `${endpointTable([REALTIME])}\n\n${CHARGING}`],
+    ['Settings', endpointTable(ENDPOINTS.settings)],
     ['Clock', endpointTable(ENDPOINTS.clock)],
-    ['Payment gateways', endpointTable(Object.values(PAYMENT_ENDPOINTS))],
+    ['Payment gateways', endpointTable(ENDPOINTS.payments)],
     ['Entity API', entityTable(definitions)],
     ['Action API', endpointTable(SERVED)],
   ]
@@ -51,7 +60,7 @@ const OPEN = `\`admin.openPaths\` opens paths to anybody: by default \`health\` 
 const CHARGING = `The charging port serves the same path to network elements with keys
 (\`tollgate peer\`): [WIRE.md](WIRE.md).`
 
-const SERVED = [...ACTION_ENDPOINTS, ...Object.values(REPORT_ENDPOINTS)]
+const SERVED = [...ACTION_ENDPOINTS, ...ENDPOINTS.reports]
 
 function endpointTable(endpoints: readonly Endpoint[]): string {
   const rows = endpoints.map(({ method, path, access, about }) =>

@@ -1,8 +1,8 @@
 /** `/api/settings` on a separate server, where the caller is set by a header. */
 import type { FastifyInstance } from 'fastify'
 import { afterAll, afterEach, beforeAll, expect } from 'vitest'
-import { settingSchemaName } from '../../../../src/admin/openapi/settings-docs.ts'
 import { createServer } from '../../../../src/admin/server.ts'
+import { VALUES } from '../../../../src/admin/settings/answers.ts'
 import { createCategories } from '../../../../src/admin/settings/categories.ts'
 import type { Category } from '../../../../src/admin/settings/category.ts'
 import { type Admit, addSettingsRoutes } from '../../../../src/admin/settings/routes.ts'
@@ -155,9 +155,9 @@ function requireDescribed(
   { action = 'get', category, path }: Fields,
   { status, details, effective }: SettingsAnswer,
 ): void {
-  const name = settingSchemaName(String(category))
-  if (status !== 1 || action !== 'get' || name === null || path !== undefined) return
-  const schema = ref(name)
+  const name = String(category)
+  if (status !== 1 || action !== 'get' || !VALUES.has(name) || path !== undefined) return
+  const schema = ref(`setting.${name}`)
   const values = [details, effective].filter((value) => value !== undefined && value !== null)
   for (const value of values) expect(documented.mismatches(schema, value)).toEqual([])
 }

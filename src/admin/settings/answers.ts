@@ -1,4 +1,4 @@
-/** Schemas of the answers of `/api/settings`. */
+/** The answers of `/api/settings`. */
 import type { TSchema } from '@sinclair/typebox'
 import {
   anyValue,
@@ -9,9 +9,11 @@ import {
   flag,
   integer,
   listOf,
-  ref,
+  nothing,
   type Schema,
   text,
+  type ValueOf,
+  type ValuesOf,
 } from '../../catalog/entities/json-schema.ts'
 import { PermissionsSchema } from '../../catalog/settings/access/permission-settings.ts'
 import { SecuritySchema } from '../../catalog/settings/access/security-settings.ts'
@@ -20,8 +22,9 @@ import { BillrunSchema } from '../../catalog/settings/money/billrun-settings.ts'
 import { InvoicesSchema } from '../../catalog/settings/money/invoice-settings.ts'
 import { LinesSchema } from '../../catalog/settings/money/line-settings.ts'
 import { PaymentsSchema } from '../../catalog/settings/money/payment-settings.ts'
-import { PlaysSchema } from '../settings/categories.ts'
-import { NOTHING, VALID } from './components.ts'
+import { component, DONE, named, SUCCESS, VALID } from '../http/answer-schema.ts'
+import { PlaysSchema } from './categories.ts'
+import type { SettingsAction } from './settings-request.ts'
 
 /** Categories whose values are described; the others are documents of their own. */
 const DESCRIBED: Readonly<Record<string, TSchema>> = {
@@ -33,11 +36,6 @@ const DESCRIBED: Readonly<Record<string, TSchema>> = {
   permissions: PermissionsSchema,
   plays: PlaysSchema,
   security: SecuritySchema,
-}
-
-/** Name of the component of a category; null if its values are not described. */
-export function settingSchemaName(category: string): string | null {
-  return Object.hasOwn(DESCRIBED, category) ? `setting.${category}` : null
 }
 
 type Described = Schema & {
@@ -90,92 +88,94 @@ function valueSchema(category: string, schema: TSchema): Schema {
   return { ...stored, properties, description }
 }
 
-const ANSWER: Readonly<Record<string, Schema>> = {
-  status: { type: 'integer', const: 1, description: '1: success.' },
-  desc: text('Always `success`.'),
-}
+/** By category: the schema of its value. */
+export const VALUES = new Map(
+  Object.entries(DESCRIBED).map(([category, schema]) => [
+    category,
+    named(`setting.${category}`, valueSchema(category, schema)),
+  ]),
+)
 
-const answer = (
-  description: string,
-  actions: readonly string[],
-  parts: Readonly<Record<string, Schema>>,
-  optional: readonly string[] = [],
-): Schema =>
-  closed(
-    description,
-    {
-      ...ANSWER,
-      input: closed('What was asked for.', {
-        action: choice(actions, 'The action.'),
-        category: text('The category, also with a path.'),
-        path: text('The path in it.'),
-      }),
-      ...parts,
-    },
-    optional,
-  )
+const answerTo = <const A extends SettingsAction>(...actions: readonly A[]) => ({
+  status: DONE,
+  desc: SUCCESS,
+  input: closed('What was asked for.', {
+    action: choice(actions, 'The action.'),
+    category: text('The category, also with a path.'),
+    path: text('The path in it.'),
+  }),
+})
 
-const valueAt = (description: string): Schema =>
+const LISTED = component(
+  'settingsCategory',
+  'A category of settings.',
+  {
+    category: text('Its name.'),
+    about: text('Its content.'),
+    settable: flag('Whether it can be changed while the node runs.'),
+    instead: text('How to change it otherwise.'),
+  },
+  ['instead'],
+)
+export type ListedCategory = ValueOf<typeof LISTED>
+
+const LIST = closed('The categories.', {
+  ...answerTo('list'),
+  details: listOf(LISTED, 'All categories.'),
+})
+
+const ACTOR = component('actor', 'The caller that has made a change.', {
+  by: choice(
+    ['session', 'token', 'signature', 'open', 'cli', 'node'],
+    'How it was authenticated; `cli` and `node`: this machine.',
+  ),
+  id: text('Id of the user, or name of the client; may be empty.'),
+  name: text('Name of the user or client.'),
+  address: text('Its address; empty for this machine.'),
+})
+
+const VERSION = component('settingsVersion', 'A version of a category.', {
+  rev: integer('Its number.'),
+  changed: date('When it was stored.'),
+  changed_by: text('Who has stored it: `cli`, or the name of a user.'),
+  actor: either('The caller; null if only `changed_by` is known.', ACTOR, nothing('None.')),
+})
+
+const HISTORY = closed('The versions of a category.', {
+  ...answerTo('history'),
+  details: listOf(VERSION, 'Newest first: the first one is in force.'),
+})
+
+const valueAt = (description: string) =>
   either(
     description,
-    ...Object.keys(DESCRIBED).map((category) => ref(`setting.${category}`)),
+    ...VALUES.values(),
     anyValue('A part of a category, or the value of another one.'),
   )
 
-/** OpenAPI components. */
-export const SETTINGS_SCHEMAS: Readonly<Record<string, Schema>> = {
-  ...Object.fromEntries(
-    Object.entries(DESCRIBED).map(([category, schema]) => [
-      `setting.${category}`,
-      valueSchema(category, schema),
-    ]),
-  ),
-  settingsAnswer: either(
-    'By the action: the categories, the versions of a category, or a setting.',
-    ref('settingsList'),
-    ref('settingsHistory'),
-    ref('settingsValue'),
-  ),
-  settingsList: answer('The categories.', ['list'], {
-    details: listOf(ref('settingsCategory'), 'All categories.'),
-  }),
-  settingsCategory: closed(
-    'A category of settings.',
-    {
-      category: text('Its name.'),
-      about: text('Its content.'),
-      settable: flag('Whether it can be changed while the node runs.'),
-      instead: text('How to change it otherwise.'),
-    },
-    ['instead'],
-  ),
-  settingsHistory: answer('The versions of a category.', ['history'], {
-    details: listOf(ref('settingsVersion'), 'Newest first: the first one is in force.'),
-  }),
-  settingsVersion: closed('A version of a category.', {
-    rev: integer('Its number.'),
-    changed: date('When it was stored.'),
-    changed_by: text('Who has stored it: `cli`, or the name of a user.'),
-    actor: either('The caller; null if only `changed_by` is known.', ref('actor'), NOTHING),
-  }),
-  actor: closed('The caller that has made a change.', {
-    by: choice(
-      ['session', 'token', 'signature', 'open', 'cli', 'node'],
-      'How it was authenticated; `cli` and `node`: this machine.',
-    ),
-    id: text('Id of the user, or name of the client; may be empty.'),
-    name: text('Name of the user or client.'),
-    address: text('Its address; empty for this machine.'),
-  }),
-  settingsValue: answer(
-    'A setting, without secrets.',
-    ['get', 'set', 'unset', 'restore'],
-    {
-      details: valueAt('The stored value at the path.'),
-      effective: valueAt('The effective value at the path, including defaults.'),
-      rev: integer('Version of the category; 0 if nothing is stored.'),
-      valid: VALID,
-    },
-    ['effective', 'valid'],
-  ),
+const SETTING = {
+  details: valueAt('The stored value at the path.'),
+  effective: valueAt('The effective value at the path, including defaults.'),
+  rev: integer('Version of the category; 0 if nothing is stored.'),
+  valid: VALID,
 }
+const OPTIONAL = ['effective', 'valid'] as const
+/** Without secrets. */
+export type ReadSetting = ValuesOf<typeof SETTING, (typeof OPTIONAL)[number]>
+
+const VALUE = closed(
+  'A setting, without secrets.',
+  { ...answerTo('get', 'set', 'unset', 'restore'), ...SETTING },
+  OPTIONAL,
+)
+
+export const SETTINGS_ANSWER = named(
+  'settingsAnswer',
+  either(
+    'By the action: the categories, the versions of a category, or a setting.',
+    named('settingsList', LIST),
+    named('settingsHistory', HISTORY),
+    named('settingsValue', VALUE),
+  ),
+)
+export type SettingsAnswer = ValueOf<typeof SETTINGS_ANSWER>
