@@ -104,19 +104,22 @@ function fromDecimal(value: unknown, factor: bigint): number | string {
   const decimal = exactDecimal(String(value).trim())
   if (decimal === null) return NOT_A_NUMBER
   if (decimal.digits < 0n) return 'must not be negative'
-  const units = Number(roundedUp(decimal.digits * factor, decimal.scale, hasNoise(value, decimal)))
+  const product = decimal.digits * factor
+  const under = 10n ** BigInt(decimal.scale)
+  const excess = product % under
+  const isExact =
+    excess === 0n || (hasNoise(value, decimal) && isNoise(value, excess, product, under))
+  const units = Number(isExact ? product / under : product / under + 1n)
   return Number.isSafeInteger(units) ? units : TOO_LARGE
 }
 
 /**
- * `digits` × 10^-`scale` rounded up. If the last digits are noise, an excess over a whole number
- * that is within the precision of a double is dropped: 3 × 0.1 megabytes are 300,000 bytes.
+ * Whether `excess` over a whole number of base units is within the precision of a double, so that
+ * 3 × 0.1 megabytes are 300,000 bytes. A text may have been meant as it is: it must be closer.
  */
-function roundedUp(digits: bigint, scale: number, isNoisy: boolean): bigint {
-  const under = 10n ** BigInt(scale)
-  const excess = digits % under
-  const isDropped = isNoisy && excess * 2n < under && excess * 10n ** BigInt(DOUBLE_DIGITS) < digits
-  return excess === 0n || isDropped ? digits / under : digits / under + 1n
+function isNoise(value: unknown, excess: bigint, product: bigint, under: bigint): boolean {
+  const limit = typeof value === 'number' ? under / 2n : under / 1_000_000n
+  return excess < limit && excess * 10n ** BigInt(DOUBLE_DIGITS) < product
 }
 
 const CLOCK = /^\d{1,11}:[0-5]\d:[0-5]\d$/
