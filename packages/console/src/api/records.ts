@@ -51,23 +51,14 @@ export interface Answer<T> {
 }
 
 /** Throws `Refusal`. */
-export function readAnswer<T>(collection: string, body: Fields, signal?: AbortSignal) {
-  return answerAt<T>(`${collection}/get`, body, signal)
-}
-
-/** One revision of each document. Throws `Refusal`. */
-export function readUnique<T>(collection: string, body: Fields, signal?: AbortSignal) {
-  return answerAt<T>(`${collection}/uniqueget`, body, signal)
-}
-
-async function answerAt<T>(name: string, body: Fields, signal?: AbortSignal): Promise<Answer<T>> {
-  const path = `billapi/${name}` as 'billapi/lines/get'
-  // The rows of a collection are of the type that the caller knows.
-  return (await answerOf(
-    path,
-    body,
-    signal === undefined ? {} : { signal },
-  )) as unknown as Answer<T>
+export async function readAnswer<T>(
+  collection: string,
+  body: Fields,
+  signal?: AbortSignal,
+): Promise<Answer<T>> {
+  const path = `billapi/${collection}/get` as 'billapi/lines/get'
+  const answer = await answerOf(path, body as never, signal === undefined ? {} : { signal })
+  return answer as unknown as Answer<T>
 }
 
 export function pageOf<T>(

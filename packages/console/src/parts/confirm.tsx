@@ -55,7 +55,8 @@ export function Confirm(props: ConfirmProps) {
         {typed !== undefined && (
           <Field
             label={t('confirm.typed', { text: typed })}
-            {...form.field('typed')}
+            value={values.value.typed}
+            onValue={(text) => form.set('typed', text)}
             input={{ ...INPUT, autofocus: true }}
           />
         )}
@@ -63,7 +64,8 @@ export function Confirm(props: ConfirmProps) {
           <Field
             label={t('confirm.reason')}
             hint={t('confirm.reasonHint')}
-            {...form.field('reason')}
+            value={values.value.reason}
+            onValue={(text) => form.set('reason', text)}
             input={{ ...INPUT, autofocus: true }}
           />
         )}

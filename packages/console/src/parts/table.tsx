@@ -17,8 +17,7 @@ export interface TableProps<Row> {
   readonly caption: string
   readonly columns: readonly Column<Row>[]
   readonly rows: readonly Row[]
-  /** Without it rows are told apart by their place. */
-  readonly keyOf?: (row: Row) => string
+  readonly keyOf: (row: Row) => string
   /** Opens a row: by Enter, or by a click beside its links. */
   readonly onOpen?: (row: Row) => void
   /** A row that is marked, such as the one whose details are shown. */
@@ -77,9 +76,9 @@ export function Table<Row>(props: TableProps<Row>) {
           </tr>
         </thead>
         <tbody>
-          {rows.map((row, index) => (
+          {rows.map((row) => (
             <tr
-              key={keyOf?.(row) ?? index}
+              key={keyOf(row)}
               tabIndex={-1}
               aria-current={isCurrent?.(row) ? 'true' : undefined}
               {...openOf(row)}

@@ -1,6 +1,5 @@
 /** Texts of a line for tables and headings. */
 
-import type { Figure } from '../../api/figures.ts'
 import { textIn } from '../../parts/differences.ts'
 import { formatMoney, formatNumber } from '../../parts/numbers.ts'
 import { t } from '../../words/words.ts'
@@ -15,12 +14,12 @@ export function whatOf(line: Line): string {
 
 export function unitsOf(line: Line): string {
   const units = line['usagev']
-  return units === undefined ? '' : formatNumber(units as Figure)
+  return units === undefined ? '' : formatNumber(units as never)
 }
 
 /** Before tax, exactly. */
 export function priceOf(line: Line): string {
   const exact = (line['exact'] as { aprice?: string } | undefined)?.aprice
   const price = exact ?? line['aprice']
-  return price === undefined ? '' : formatMoney(price as Figure)
+  return price === undefined ? '' : formatMoney(price as never)
 }

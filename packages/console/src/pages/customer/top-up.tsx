@@ -63,7 +63,7 @@ function TopUpForm({ customer, includes, onClose }: FormProps) {
     },
     send: async (fields, key) => onClose(await send(customer, fields, { key, includes })),
   })
-  const { include } = form.values.value
+  const { include, value, expires, reason } = form.values.value
   const chosen = includes.find(({ external_id: id }) => String(id) === include)
   const locked = { readOnly: isSent }
   return (
@@ -71,8 +71,10 @@ function TopUpForm({ customer, includes, onClose }: FormProps) {
       {isSent && !form.isBusy.value && <p class="mark warn">▲ {t('topUp.unknownOutcome')}</p>}
       <Field
         label={t('topUp.value', { unit: unitOf(chosen) })}
-        {...form.field('value')}
+        value={value}
+        onValue={(text) => form.set('value', text)}
         hint={t('topUp.valueHint')}
+        error={form.errorAt('value')}
         input={{ ...locked, required: true, inputMode: 'decimal' }}
       />
       <Field
@@ -84,14 +86,16 @@ function TopUpForm({ customer, includes, onClose }: FormProps) {
       />
       <Field
         label={t('topUp.expires')}
-        {...form.field('expires')}
+        value={expires}
+        onValue={(text) => form.set('expires', text)}
         hint={t('topUp.expiresHint')}
         error={form.errorAt('expiration_date')}
         input={{ ...locked, type: 'date' }}
       />
       <Field
         label={t('topUp.reason')}
-        {...form.field('reason')}
+        value={reason}
+        onValue={(text) => form.set('reason', text)}
         input={{ ...locked, maxLength: 200 }}
       />
     </Form>
@@ -117,19 +121,15 @@ async function send({ aid, sid }: Customer, fields: TopUpFields, { key, includes
   const { include, expires, reason } = fields
   const value = amountIn(fields.value) ?? ''
   const chosen = includes.find(({ external_id: id }) => String(id) === include)
-  const owner = chosen?.shared === true || sid === null ? { aid } : { sid }
-  const query = {
-    ...owner,
-    pp_includes_external_id: Number(include),
-    ...(expires !== '' && { expiration_date: expires }),
-  }
+  const owner = chosen?.shared === true ? { aid } : { sid }
+  const until = expires === '' ? {} : { expiration_date: expires }
   const body = {
-    query,
-    update: { value: `-${value}` as DecimalText },
+    query: { ...owner, pp_includes_external_id: Number(include), ...until },
+    update: { value: `-${value}` },
     ...(reason !== '' && { additional: { reason } }),
   }
   const options = { idempotencyKey: key }
-  const answer = await answerOf('billapi/balances/update', body, options)
+  const answer = await answerOf('billapi/balances/update', body as never, options)
   if ((answer as { details?: unknown }).details === false) {
     throw new Refusal('refused', 0, t('topUp.beyondLimit'))
   }

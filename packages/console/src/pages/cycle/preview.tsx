@@ -39,7 +39,9 @@ export function Previews({ named }: { readonly named: CycleRef }) {
   const refusal = form.refusal.value
   const field = (name: keyof typeof initial) => ({
     label: t(`preview.${name}`),
-    ...form.field(name),
+    value: form.values.value[name],
+    onValue: (text: string) => form.set(name, text),
+    error: form.errorAt(name),
   })
   const submit = (event: Event) => {
     event.preventDefault()

@@ -1,7 +1,6 @@
 /** The file types of the installation, and the check of a message. */
 import type { DetailsOf } from '../../api/call-types.ts'
 import { answerOf, call, get } from '../../api/client.ts'
-import { changeSetting } from '../../api/settings.ts'
 import { base64Of, bytesOfHex, hexOfBase64 } from './hexadecimal.ts'
 
 export type FileType = DetailsOf<'api/filetypes'>[number]
@@ -57,7 +56,7 @@ interface Sample {
 async function readSamples(type: string) {
   const address = { category: 'file_types', path: type }
   const answer = await answerOf('api/settings', { action: 'get', ...address })
-  const { details, rev } = answer as {
+  const { details, rev } = answer as unknown as {
     readonly details: { readonly samples?: readonly Sample[] }
     readonly rev: number
   }
@@ -71,7 +70,7 @@ async function changeSamples(
 ): Promise<void> {
   const { samples, rev } = await readSamples(type)
   const address = { category: 'file_types', path: `${type}.samples` }
-  await changeSetting({ action: 'set', ...address, data: make(samples), rev })
+  await call('api/settings', { action: 'set', ...address, data: make(samples), rev } as never)
 }
 
 /** Saves a message with what the check says of it, in place of the sample of its name. */

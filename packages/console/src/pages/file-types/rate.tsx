@@ -73,7 +73,8 @@ function Prices({ result }: { readonly result: unknown }) {
       caption={t('filetypes.prices')}
       hasCaption
       columns={columns()}
-      rows={services as readonly PricedService[]}
+      rows={services.map((service: PricedService, index) => ({ ...service, index }))}
+      keyOf={({ index }) => String(index)}
     />
   )
 }

@@ -69,7 +69,13 @@ function Data({ invoice }: { readonly invoice: Read }) {
   return (
     <div class="stack">
       <Facts facts={facts} />
-      <Table caption={t('invoices.lines')} hasCaption columns={lineColumns(taxes)} rows={lines} />
+      <Table
+        caption={t('invoices.lines')}
+        hasCaption
+        columns={lineColumns(taxes)}
+        rows={lines}
+        keyOf={(line) => String(lines.indexOf(line))}
+      />
       {taxes.length > 0 && (
         <Table
           caption={t('invoices.taxes')}
