@@ -32,7 +32,10 @@ export const nothing = (description: string) => typed<null>({ type: 'null', desc
 export const constant = <const T extends number | string | boolean>(
   value: T,
   description: string,
-) => typed<T>({ const: value, description })
+) => {
+  const type = typeof value === 'number' ? 'integer' : typeof value
+  return typed<T>({ type, const: value, description })
+}
 
 /** One of these values. */
 export const choice = <const T extends string>(values: readonly T[], description: string) =>

@@ -2,35 +2,52 @@
 import type { IndexDescription, ObjectId } from 'mongodb'
 import type { Actor } from '../actor.ts'
 import type { RawDocument } from '../compile/document.ts'
+import {
+  anyValue,
+  constant,
+  date,
+  integer,
+  mapOf,
+  ref,
+  text,
+  type ValuesOf,
+  type Writable,
+} from '../entities/json-schema.ts'
 
-export interface AuditDocument {
-  source: 'audit'
-  /** Name of the collection in the API; `login`, `settings`, `oauth`. */
-  collection: string
-  /** Action: `create`, `closeandnew`, `login`, `set` ... */
-  type: string
-  /** Key of the entity, user, category or client. */
-  key: string
-  urt: Date
-  user: { _id: string; name: string; api: boolean; by: string }
-  /** Client address; empty for this machine. */
-  ip: string
-  /** Documents before and after the change, without secrets; null if there was none. */
-  old: unknown
-  new: unknown
-  /** Operation id of a balance change in the ledger. */
-  operation_id?: string
-  /**
-   * Aggregated records of refused requests: the number of refusals in the window, the number by
-   * reason, and the time of the last one. Other fields of a record never change, except by erasure.
-   */
-  count?: number
+interface AuditUser {
+  _id: string
+  name: string
+  api: boolean
+  by: string
+}
+
+const CHANGED = anyValue('The document or setting before (`old`) and after the action, or null.')
+
+/** Fields that the API returns. */
+export const AUDIT = {
+  source: constant('audit', 'Always `audit`.'),
+  collection: text('Collection of the API, or `login`, `settings`, `oauth`, `clock`.'),
+  type: text('Action.'),
+  key: text('Key of the entity, user, category or client.'),
+  urt: date('Time of the action.'),
+  user: ref<AuditUser>('auditUser', 'Author of the action.'),
+  ip: text('IP address of the client; empty for the local machine.'),
+  old: CHANGED,
+  new: CHANGED,
+  operation_id: text('Id of the operation on a balance.'),
+  count: integer('Of refused requests: their number.'),
+  reasons: mapOf(integer('Number of refusals.'), 'Of refused requests: their number by reason.'),
+  last: date('Of refused requests: time of the last one.'),
+  stamp: text('Unique id of the entry.'),
+  chain: ref<ChainLink>('auditLink', 'Its place in the chain of hashes.'),
+} as const
+
+/** Records of refused requests count them. Other fields never change, except by erasure. */
+type OfSome = 'operation_id' | 'count' | 'reasons' | 'last'
+
+/** `chain` is set when the record is written (chain.ts). */
+export interface AuditDocument extends Writable<ValuesOf<typeof AUDIT, OfSome | 'chain'>> {
   reasons?: Record<string, number>
-  last?: Date
-  /** Unique, so that a repeated write creates no second record. */
-  stamp: string
-  /** Set when the record is written (chain.ts). */
-  chain?: ChainLink
 }
 
 /**

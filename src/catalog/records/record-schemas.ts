@@ -3,7 +3,6 @@
  * audit entries. admin/openapi/response-schemas.ts determines the format of their dates.
  */
 import {
-  anyValue,
   choice,
   closed,
   customFields,
@@ -18,7 +17,8 @@ import {
   type Schema,
   text,
 } from '../entities/json-schema.ts'
-import { EVENT } from './events/event-schemas.ts'
+import { AUDIT } from './audit-document.ts'
+import { EVENT } from './events/event-document.ts'
 import { JOB } from './job-document.ts'
 import { BILL } from './money/money-schemas.ts'
 import { RATING_STEP } from './usage/rating-steps.ts'
@@ -300,26 +300,6 @@ export const LINE: Members = {
   included_in_plan: number('Units that the plan included, in lines of the existing system.'),
   ...CREDIT_LINE,
   ...BALANCE_LINE,
-}
-
-const CHANGED = anyValue('The document or setting before (`old`) and after the action, or null.')
-
-export const AUDIT: Members = {
-  source: text('Always `audit`.'),
-  collection: text('Collection of the API, or `login`, `settings`, `oauth`, `clock`.'),
-  type: text('Action.'),
-  key: text('Key of the entity, user, category or client.'),
-  urt: date('Time of the action.'),
-  user: ref('auditUser', 'Author of the action.'),
-  ip: text('IP address of the client; empty for the local machine.'),
-  old: CHANGED,
-  new: CHANGED,
-  operation_id: text('Id of the operation on a balance.'),
-  count: integer('Of refused requests: their number.'),
-  reasons: mapOf(integer('Number of refusals.'), 'Of refused requests: their number by reason.'),
-  last: date('Of refused requests: time of the last one.'),
-  stamp: text('Unique id of the entry.'),
-  chain: ref('auditLink', 'Its place in the chain of hashes.'),
 }
 
 /** Further fields, which are not declared, by collection. */

@@ -1,5 +1,5 @@
 import * as schema from '../../catalog/entities/json-schema.ts'
-import { AUDIT } from '../../catalog/records/record-schemas.ts'
+import { AUDIT } from '../../catalog/records/audit-document.ts'
 import type { SortOrder } from './definition.ts'
 import { collection, dates, read, recordDocs, requestDocs, text, texts } from './params.ts'
 

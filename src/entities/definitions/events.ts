@@ -1,4 +1,4 @@
-import { EVENT } from '../../catalog/records/events/event-schemas.ts'
+import { EVENT } from '../../catalog/records/events/event-document.ts'
 import { byId, collection, create, dates, integers, read, recordDocs, texts } from './params.ts'
 
 const FOUND = {

@@ -1,8 +1,25 @@
-/** Documents of events, and the pure mapping from an event of a balance. */
+/** Documents of events, their schema, and the pure mapping from an event of a balance. */
 import type { IndexDescription } from 'mongodb'
 import type { BalanceEvent, EventRow } from '../../../domain/events/event.ts'
 import { MONEY_EVENT_TYPES } from '../../../domain/events/money.ts'
 import type { BalanceCondition } from '../../../domain/events/rule-documents.ts'
+import {
+  choice,
+  customFields,
+  date,
+  either,
+  flag,
+  integer,
+  listOf,
+  mapOf,
+  nothing,
+  number,
+  object,
+  open,
+  text,
+  type ValuesOf,
+  type Writable,
+} from '../../entities/json-schema.ts'
 
 /**
  * `pending`: to be sent when it is `due`. `delivered`: the receiver has accepted it. `dead`: every
@@ -12,37 +29,123 @@ export const DELIVERY_STATES = ['pending', 'delivered', 'dead', 'unaddressed'] a
 
 export type DeliveryState = (typeof DELIVERY_STATES)[number]
 
-export interface EventDelivery {
-  state: DeliveryState
+const DELIVERY = {
+  state: choice(DELIVERY_STATES, 'State.'),
   /** When it is sent next, or a claimed event is free again; without meaning once not pending. */
-  due: Date
-  /** How often it was sent. */
-  attempts: number
-  /** Identifies the events that a process claimed together; absent if no process has it. */
-  claim?: string
-  /** Why the last attempt failed. */
-  error?: string
-}
+  due: date('When it is sent next, while it is pending.'),
+  attempts: integer('How often it was sent.'),
+  /** Identifies the events that a process claimed together. */
+  claim: text('While a process sends it: its claim.'),
+  error: text('Why the last attempt failed.'),
+} as const
+
+export type EventDelivery = Writable<ValuesOf<typeof DELIVERY, 'claim' | 'error'>>
 
 export const EVENT_TYPES = ['balance', 'balancePrepaid', 'fraud', ...MONEY_EVENT_TYPES] as const
 
 export type EventType = (typeof EVENT_TYPES)[number]
 
+const scalar = (description: string) =>
+  either(
+    description,
+    number('A number.'),
+    text('A text.'),
+    flag('True or false.'),
+    nothing('None.'),
+  )
+const RELATED = listOf(mapOf(text('A text.'), 'Type and key.'), 'Entities of the path.')
+const SCALARS = listOf(scalar('A value.'), 'Values.')
+
+const CONDITION = open(
+  object('A condition.', {
+    type: text('Kind of condition.'),
+    value: either('Value to compare with.', scalar('One.'), SCALARS),
+    unit: text('Unit of the value.'),
+    usaget: text('Usage type.'),
+    property_type: text('Kind of amount.'),
+    which: choice(['before', 'after'], 'The value that is compared.'),
+    all_groups: flag('Whether all groups have to meet it.'),
+    path: text('The path.'),
+    paths: listOf(
+      open(
+        object('A path.', {
+          path: text('The path.'),
+          total_path: text('Path of the total.'),
+          entity_type: text('Kind of entity.'),
+          which: choice(['before', 'after'], 'The value that is compared.'),
+          related_entities: RELATED,
+        }),
+      ),
+      'Alternative paths.',
+    ),
+  }),
+)
+
+const THRESHOLD = open(
+  object('A threshold.', {
+    field: text('The field that is summed up.'),
+    op: text('Comparison operator.'),
+    value: either('Value to compare with.', scalar('One.'), SCALARS),
+    unit: text('Unit of the value.'),
+    usaget: either('Usage types.', text('One.'), listOf(text('A usage type.'), 'Several.')),
+  }),
+)
+
+const NOTIFICATION = {
+  stamp: text('Unique id of the event; the same in each of its notifications.'),
+  event_type: choice(EVENT_TYPES, 'Kind of event.'),
+  event_code: text('Name of the rule.'),
+  event_description: text('Description of the rule.'),
+  before: scalar('The value before the request.'),
+  after: scalar('The value after it.'),
+  based_on: choice(['monetary', 'usage'], 'What the value is.'),
+  creation_time: date('Time of the event.'),
+  start_notify_time: date('Begin of the last attempt to send it.'),
+  notify_time: date('When the receiver accepted it.'),
+  returned_value: text('The answer of the receiver.'),
+} as const
+
+/** Fields that the API returns. */
+export const EVENT = {
+  ...NOTIFICATION,
+  matched_path: text('The path that met the rule.'),
+  related_entities: RELATED,
+  group_total: number('Total of the group.'),
+  reached_constant: number('The constant that was reached.'),
+  reached_constant_percentage: number('The same as a percentage.'),
+  extra_params: object('Whose event it is.', {
+    aid: integer('Number of the account.'),
+    sid: integer('Number of the subscriber; 0 for the account.'),
+    row: customFields('The usage, or the document of money.'),
+  }),
+  conditions: listOf(CONDITION, 'Conditions of the rule.'),
+  action: object('The action of the rule on further usage.', {
+    type: choice(['bar', 'redirect', 'throttle'], 'Its type.'),
+    policy: text('Policy of a throttling.'),
+    address: text('Address of a redirection.'),
+    usaget: listOf(text('A usage type.'), 'Usage types; all if absent.'),
+  }),
+  thresholds: listOf(listOf(THRESHOLD, 'Thresholds of which all apply.'), 'Of a usage pattern.'),
+  from: date('Begin of its window.'),
+  to: date('End of its window.'),
+  max_urt: date('The latest line that counts.'),
+  rule_ref: text('Digest of the rule of a usage pattern.'),
+  balance_ref: mapOf(integer('A number.'), 'The balance: `sid` and `bucket_id`.'),
+  receiver: object('Where the rule sends it; absent keys: the settings.', {
+    url: text('Address.'),
+    method: choice(['get', 'post'], 'Method of HTTP.'),
+    decoder: choice(['json', 'xml'], 'Format of its answer.'),
+    notify_by_email: customFields('E-mail in addition.'),
+  }),
+  delivery: object('Its delivery.', DELIVERY),
+} as const
+
+type UnsetAtFirst = 'start_notify_time' | 'notify_time' | 'returned_value'
+type OfValues = 'before' | 'after' | 'based_on'
+
 /** The fields of every notification, with times as dates, and those that only the node reads. */
-export interface NotificationDocument {
-  stamp: string
-  event_type: EventType
-  event_code: string
-  event_description: string
-  before?: BalanceEvent['before']
-  after?: BalanceEvent['after']
-  based_on?: BalanceEvent['based_on']
-  creation_time: Date
-  /** When the attempt began that is under way, or was the last one. */
-  start_notify_time?: Date
-  /** When the receiver accepted it, and its answer. */
-  notify_time?: Date
-  returned_value?: unknown
+export interface NotificationDocument
+  extends Writable<ValuesOf<typeof NOTIFICATION, UnsetAtFirst | OfValues>> {
   extra_params: { aid: number; sid: number; row: object }
   conditions: readonly object[]
   /** Not sent: where the rule wants the event to be sent. */
