@@ -1,9 +1,9 @@
 /** `GET /api`: whether the node is operational. */
 import type { Catalog } from '../catalog/connection.ts'
-import { closed, text, typed } from '../catalog/entities/json-schema.ts'
+import { text, typed } from '../catalog/entities/json-schema.ts'
 import type { RedisConnection } from '../store/redis.ts'
 import { within } from './deadline.ts'
-import { named } from './http/answer-schema.ts'
+import { component } from './http/answer-schema.ts'
 import { get } from './http/endpoint.ts'
 
 /** Version of the API. */
@@ -17,7 +17,7 @@ export interface HeartbeatParts {
   readonly redis: Pick<RedisConnection, 'onEachMaster'>
 }
 
-const HEARTBEAT = closed('Whether the stores answer.', {
+const HEARTBEAT = component('heartbeat', 'Whether the stores answer.', {
   status: typed<0 | 1>({ type: 'integer', enum: [0, 1], description: '1: both stores answer.' }),
   message: text('The result, or the store that is unavailable.'),
   version: text('Version of the interface.'),
@@ -38,7 +38,7 @@ export const HEARTBEAT_ENDPOINT = get('/api', {
   },
   answer: {
     description: 'The node works.',
-    schema: named('heartbeat', HEARTBEAT),
+    schema: HEARTBEAT,
     example: { status: 1, message: 'Tollgate API SUCCESS', version: INTERFACE_VERSION },
     unavailableExample: { status: 0, message: 'Redis unavailable', version: INTERFACE_VERSION },
     others: { '401': 'badToken', '403': 'forbidden' },

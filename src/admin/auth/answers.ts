@@ -13,7 +13,7 @@ import {
   typed,
 } from '../../catalog/entities/json-schema.ts'
 import type { LoginInput } from '../../identity/login-fields.ts'
-import { component, orNull, success } from '../http/answer-schema.ts'
+import { component, nullable, success } from '../http/answer-schema.ts'
 import { GRANTED_ACTION } from '../permissions/granted.ts'
 
 const answer = <D extends Schema>(name: string, description: string, details: D, input: string) =>
@@ -22,7 +22,7 @@ const answer = <D extends Schema>(name: string, description: string, details: D,
 const USER = {
   user: text('Name of the user.'),
   permissions: listOf(text('A role.'), 'Roles of the user.'),
-  last_login: orNull(text('Time of the previous login.')),
+  last_login: nullable(text('Time of the previous login.')),
   must_change_password: flag('True if the password has to be changed first.'),
   must_enrol_totp: flag('True if a second factor has to be set up first.'),
 }
@@ -34,10 +34,10 @@ const CURRENT_USER = component(
   {
     ...USER,
     protocol: text('Login protocol; `Open` if the port is open without authentication.'),
-    idle_end: orNull(
+    idle_end: nullable(
       text('When the session ends unless it is used, ISO 8601; null without a session.'),
     ),
-    absolute_end: orNull(
+    absolute_end: nullable(
       text('When the session ends in any case, ISO 8601; null without a session.'),
     ),
     actions: mapOf(
@@ -45,14 +45,14 @@ const CURRENT_USER = component(
       'By collection and action, such as `accounts/get`; `api/credit` is `/api/credit`.',
     ),
     time_zone: text('Time zone of the node (IANA): `rating.timeZone`.'),
-    clock: orNull(
+    clock: nullable(
       closed('The clock of the installation; null if it shows the real time.', {
         now: text('Its time, ISO 8601.'),
         ahead_ms: integer('Milliseconds ahead of the real time; negative if it is behind.'),
         test: flag('Whether it may be moved: `clock.test`.'),
       }),
     ),
-    currency: orNull(
+    currency: nullable(
       text(
         'Currency of all money (ISO 4217), such as `EUR`; null if `rating.currencyCode` is no ' +
           'currency.',
@@ -113,7 +113,7 @@ const factorAnswer = <const P extends Members>(name: string, description: string
 
 export const TOTP_STATE = factorAnswer('totpState', 'The second factor of the user.', {
   enrolled: flag('Whether there is a second factor.'),
-  enrolled_at: orNull(text('Time when it was set up.')),
+  enrolled_at: nullable(text('Time when it was set up.')),
   recovery_codes_left: integer('Number of unused recovery codes.'),
   required: flag('Whether a role of the user requires one.'),
 })

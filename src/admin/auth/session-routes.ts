@@ -1,5 +1,4 @@
 /** `/auth/login`, `/auth/logout`, `/auth/options`, `/auth/password`. */
-
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { text } from '../../catalog/entities/json-schema.ts'
 import { type AttemptSource, createAttempts } from '../../identity/attempts.ts'

@@ -9,14 +9,14 @@ import {
   text,
   type ValueOf,
 } from '../../catalog/entities/json-schema.ts'
-import { component, orNull, success } from '../http/answer-schema.ts'
+import { component, nullable, success } from '../http/answer-schema.ts'
 
 const CLOCK_VIEW = closed('The clock.', {
   now: date('The time.'),
   time_zone: text('Time zone of the node (IANA): `rating.timeZone`.'),
   ahead_ms: integer('Milliseconds ahead of the real time; negative if it is behind.'),
   test: flag('Whether it may be moved: `clock.test`.'),
-  start: orNull(text('`clock.start`; null if it is not set.')),
+  start: nullable(text('`clock.start`; null if it is not set.')),
 })
 export type ClockView = ValueOf<typeof CLOCK_VIEW>
 

@@ -1,5 +1,4 @@
 /** `/api/clock`: shows the clock of the installation, and moves it forward. */
-
 import type { FastifyInstance } from 'fastify'
 import { text } from '../../catalog/entities/json-schema.ts'
 import { parseInstant } from '../../domain/time.ts'

@@ -18,7 +18,7 @@ export const VALID = typed<true>({
   description: 'The write was only tried, and nothing is stored.',
 })
 
-export const orNull = <S extends Schema>(schema: S) =>
+export const nullable = <S extends Schema>(schema: S) =>
   typed<ValueOf<S> | null>({ ...schema, type: [schema['type'], 'null'] })
 
 /** A component of the OpenAPI document, of this name. */

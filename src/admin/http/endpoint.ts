@@ -38,7 +38,7 @@ export interface EndpointAnswer extends DescribedAnswer {
   readonly unavailableExample?: unknown
 }
 
-/** What describes an endpoint; `A`: its answer, unless it is refused or sent by `run`. */
+/** The description. `A`: the answer, unless the call is refused, or `run` sends another one. */
 interface Declared<A> {
   readonly access: RouteAccess
   /** Public if `admin.openPaths` has it. */

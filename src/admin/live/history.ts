@@ -1,6 +1,6 @@
 /** The numbers of the last samples, in a ring of fixed size. */
 import { closed, integer, listOf, mapOf, type ValueOf } from '../../catalog/entities/json-schema.ts'
-import { orNull } from '../http/answer-schema.ts'
+import { nullable } from '../http/answer-schema.ts'
 import { figure } from './sample-schema.ts'
 
 /** 15 minutes. */
@@ -11,8 +11,8 @@ export const SERIES_MAX = 96
 const SECOND_MS = 1_000
 
 export const LIVE_HISTORY = closed('Series with one value per second.', {
-  from: orNull(integer('Time of the first values; null without any.')),
-  to: orNull(integer('Time of the last values.')),
+  from: nullable(integer('Time of the first values; null without any.')),
+  to: nullable(integer('Time of the last values.')),
   step_ms: integer('Milliseconds between two values.'),
   series: mapOf(
     listOf(

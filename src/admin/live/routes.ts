@@ -12,7 +12,7 @@ import { within } from '../deadline.ts'
 import { sendJson } from '../encodings.ts'
 import { type HealthChecks, readHealth } from '../health.ts'
 import { errorHandler } from '../http/answer.ts'
-import { named, succeeded, success } from '../http/answer-schema.ts'
+import { succeeded, success } from '../http/answer-schema.ts'
 import { queryParameters } from '../http/body.ts'
 import { addEndpoints, CODED, get } from '../http/endpoint.ts'
 import { HISTORY_SECONDS, LIVE_HISTORY } from './history.ts'
@@ -34,7 +34,7 @@ const READ_MS_MAX = 800
 /** Time in ms since 1970. */
 const TIME = /^\d{1,15}$/
 
-/** What the endpoints use. */
+/** The parts that the endpoints use. */
 interface LiveParts {
   readonly sampler: LiveSampler
   readonly streams: LiveStreams
@@ -93,7 +93,7 @@ const sample = get('/api/live', {
     description:
       'The newest sample; with `Accept: text/event-stream` a stream with an event `sample` each ' +
       'second, and an event `end` with the reason if the node ends it.',
-    schema: success('liveAnswer', 'The newest sample.', named('liveSample', LIVE_SAMPLE)),
+    schema: success('liveAnswer', 'The newest sample.', LIVE_SAMPLE),
     example: succeeded(SAMPLE),
     stream: {
       schema: text('Events: `id` is the time of the sample, `data` the sample as JSON.'),

@@ -34,7 +34,7 @@ const PARAMETERS = Type.Object({
   action: param.optional(param.text('Must be absent: payments on the page are not supported.')),
 })
 
-/** What the endpoint uses. */
+/** The parts that the endpoint uses. */
 interface CardPageParts {
   readonly payments: Payments
   readonly admit: AdmitCardPage

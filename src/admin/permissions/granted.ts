@@ -47,7 +47,7 @@ export function grantedActions(
   return Object.fromEntries([...ruled, ...fixed])
 }
 
-/** Actions of other endpoints (`../endpoints.ts`); some categories of settings need more to be read. */
+/** Other endpoints (`../endpoints.ts`); some categories of settings need more to be read. */
 const FIXED: Readonly<Record<string, readonly string[]>> = {
   'settings/get': ['read'],
   'settings/set': [ADMIN],

@@ -24,7 +24,6 @@ import { LinesSchema } from '../../catalog/settings/money/line-settings.ts'
 import { PaymentsSchema } from '../../catalog/settings/money/payment-settings.ts'
 import { component, DONE, named, SUCCESS, VALID } from '../http/answer-schema.ts'
 import { PlaysSchema } from './categories.ts'
-import type { SettingsAction } from './settings-request.ts'
 
 /** Categories whose values are described; the others are documents of their own. */
 const DESCRIBED: Readonly<Record<string, TSchema>> = {
@@ -96,7 +95,7 @@ export const VALUES = new Map(
   ]),
 )
 
-const answerTo = <const A extends SettingsAction>(...actions: readonly A[]) => ({
+const answerTo = <const A extends string>(...actions: readonly A[]) => ({
   status: DONE,
   desc: SUCCESS,
   input: closed('What was asked for.', {
@@ -119,7 +118,7 @@ const LISTED = component(
 )
 export type ListedCategory = ValueOf<typeof LISTED>
 
-const LIST = closed('The categories.', {
+const LIST = component('settingsList', 'The categories.', {
   ...answerTo('list'),
   details: listOf(LISTED, 'All categories.'),
 })
@@ -141,7 +140,7 @@ const VERSION = component('settingsVersion', 'A version of a category.', {
   actor: either('The caller; null if only `changed_by` is known.', ACTOR, nothing('None.')),
 })
 
-const HISTORY = closed('The versions of a category.', {
+const HISTORY = component('settingsHistory', 'The versions of a category.', {
   ...answerTo('history'),
   details: listOf(VERSION, 'Newest first: the first one is in force.'),
 })
@@ -163,7 +162,8 @@ const OPTIONAL = ['effective', 'valid'] as const
 /** Without secrets. */
 export type ReadSetting = ValuesOf<typeof SETTING, (typeof OPTIONAL)[number]>
 
-const VALUE = closed(
+const VALUE = component(
+  'settingsValue',
   'A setting, without secrets.',
   { ...answerTo('get', 'set', 'unset', 'restore'), ...SETTING },
   OPTIONAL,
@@ -173,9 +173,9 @@ export const SETTINGS_ANSWER = named(
   'settingsAnswer',
   either(
     'By the action: the categories, the versions of a category, or a setting.',
-    named('settingsList', LIST),
-    named('settingsHistory', HISTORY),
-    named('settingsValue', VALUE),
+    LIST,
+    HISTORY,
+    VALUE,
   ),
 )
 export type SettingsAnswer = ValueOf<typeof SETTINGS_ANSWER>

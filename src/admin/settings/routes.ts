@@ -39,7 +39,7 @@ export interface SettingsRoutes extends SettingsDeps {
   readonly log: Pick<Logger, 'error'>
 }
 
-/** What the endpoints use. */
+/** The parts that the endpoints use. */
 interface SettingsParts extends Pick<SettingsRoutes, 'admit' | 'categories'> {
   readonly settings: Settings
 }

@@ -22,7 +22,7 @@ import type { TokenRequest } from '../../../identity/oauth/token-request.ts'
 import { createRefusalAudit, HOUR_MS } from '../../../identity/refusal-audit.ts'
 import { LOGIN_BODY_BYTES_MAX } from '../../../requests/json-limits.ts'
 import type { TokenKind } from '../../../store/tokens.ts'
-import { component, DONE, orNull } from '../../http/answer-schema.ts'
+import { component, DONE, nullable } from '../../http/answer-schema.ts'
 import { bodyErrorOf, registerBodies } from '../../http/body.ts'
 import { addEndpoints, post } from '../../http/endpoint.ts'
 import { readOAuthParameters } from './oauth-parameters.ts'
@@ -58,7 +58,7 @@ const TOKEN = component(
       const: 'Bearer',
       description: 'How it is sent.',
     }),
-    scope: orNull(text('Scope, if one was requested.')),
+    scope: nullable(text('Scope, if one was requested.')),
     refresh_token: text('Token for the refresh grant, if that is enabled.'),
   },
   ['refresh_token'],

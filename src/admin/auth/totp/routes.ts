@@ -65,7 +65,7 @@ const show = get('/auth/totp', {
   },
 })
 
-/** The secret is shown once. An existing factor must be proved and stays active until `confirm`. */
+/** The secret is shown once. An existing factor must be proved, and is active until `confirm`. */
 const begin = post('/auth/totp/begin', {
   access: 'public',
   about: 'Begin to set up a second factor; returns its secret once',
@@ -104,8 +104,8 @@ const confirm = post('/auth/totp/confirm', {
     const { values } = await bodyOf(request, reply)
     const who = await userOf(deps, request, reply)
     const { id } = who.user
-    // Not counted as an attempt: the user knows the secret, and a correct code would reset the count
-    // of wrong ones.
+    // Not counted as an attempt: the user knows the secret, and a correct code would reset the
+    // count of wrong ones.
     const codes = await deps.factors.confirm(id, requiredCode(totpIn(values)))
     if (codes === null) throw new AuthRefusal(WRONG_CODE)
     deps.users.forget(id)
