@@ -3,7 +3,7 @@ import type { TObject, TSchema } from '@sinclair/typebox'
 import { Value } from '@sinclair/typebox/value'
 import { type ConfigProblem, redactUrl } from './error.ts'
 import { FORMATS, type FormatName } from './formats.ts'
-import { nearest } from './nearest.ts'
+import { proposal } from './nearest.ts'
 import { ConfigSchema, isSection, type Leaf, leavesOf } from './schema.ts'
 
 /** A value and its source: a file or a variable. */
@@ -40,7 +40,8 @@ export function documentLayer(document: unknown, source: string): Layer {
       const properties: Record<string, TSchema> = schema.properties
       const childSchema = Object.hasOwn(properties, key) ? properties[key] : undefined
       if (childSchema === undefined) {
-        problems.push({ key: path, source, reason: unknownReason(path, [...PATHS, ...SECTIONS]) })
+        const reason = `is not a known setting${proposal(path, [...PATHS, ...SECTIONS])}`
+        problems.push({ key: path, source, reason })
       } else if (isSection(childSchema)) {
         visit(child, childSchema, path)
       } else {
@@ -69,7 +70,7 @@ export function environmentLayer(env: Readonly<Record<string, string | undefined
     const own = LEAF_BY_VARIABLE.get(name)
     const leaf = own ?? LEAF_BY_VARIABLE.get(valueVariableOf(name))
     if (leaf === undefined) {
-      const reason = unknownReason(name, [...VARIABLES, FILE_VARIABLE])
+      const reason = `is not a known setting${proposal(name, [...VARIABLES, FILE_VARIABLE])}`
       problems.push({ key: name, source: 'environment', reason })
       continue
     }
@@ -122,13 +123,6 @@ function readValue({ schema }: Leaf, path: string): ParsedValue {
 
 function isMapping(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
-}
-
-function unknownReason(name: string, known: readonly string[]): string {
-  const near = nearest(name, known)
-  return near === undefined
-    ? 'is not a known setting'
-    : `is not a known setting; did you mean ${near}?`
 }
 
 /** URLs that may contain a password. */

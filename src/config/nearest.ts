@@ -20,6 +20,15 @@ export function nearest(name: string, known: readonly string[]): string | undefi
   return best
 }
 
+/** Longer names are not compared: that takes the square of their length. */
+const COMPARED_MAX = 64
+
+/** `; did you mean plan?` after a text about an unknown name; empty if no known one is similar. */
+export function proposal(name: string, known: readonly string[]): string {
+  const meant = name.length > COMPARED_MAX ? undefined : nearest(name, known)
+  return meant === undefined ? '' : `; did you mean ${meant}?`
+}
+
 /** Number of single letters to insert, delete or replace (Levenshtein). */
 function editDistance(from: string, to: string): number {
   let previous = Array.from({ length: to.length + 1 }, (_, index) => index)

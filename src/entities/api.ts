@@ -1,6 +1,7 @@
 /** Handles one request of the entity API, from its parameters to its response. */
 import type { Actor } from '../catalog/actor.ts'
 import type { JobDocument } from '../catalog/records/job-document.ts'
+import { proposal } from '../config/nearest.ts'
 import type { Fields } from '../domain/fields.ts'
 import {
   DISPLAY,
@@ -27,7 +28,12 @@ import type {
   WriteRequest,
   WriteResult,
 } from './requests/entity-request.ts'
-import { type RequestContext, readRequestOf, writeRequestOf } from './requests/requests.ts'
+import {
+  fieldNames,
+  type RequestContext,
+  readRequestOf,
+  writeRequestOf,
+} from './requests/requests.ts'
 import { textDatesOf } from './requests/text-dates.ts'
 import { entityTag, type IfMatch, versionOf } from './requests/versions.ts'
 import { minimumDatesMs } from './rules/minimum-date.ts'
@@ -246,7 +252,10 @@ async function writeAnswer(
   if (trial === undefined && result.entity !== null) showVersionOf(call, { ...result.entity })
   const entity = entityView(result.entity, definition.hidden)
   const more = Object.entries(result.more ?? {}).map(([name, value]) => [name, memberView(value)])
-  const unknown = ignored.map((name) => `${name} is not a field of ${definition.name}: ignored`)
+  const known = fieldNames(definition, context.fields)
+  const unknown = ignored.map((name) => {
+    return `${name} is not a field of ${definition.name}: ignored${proposal(name, known)}`
+  })
   const written = await writtenWarnings(stores, definition, action, result)
   const warnings = [...unknown, ...(result.warnings ?? []), ...written]
   return writeEnvelope(result.details, entity, {

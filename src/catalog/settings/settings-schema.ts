@@ -7,7 +7,7 @@ import {
   Type,
 } from '@sinclair/typebox'
 import { Value, type ValueError, ValueErrorType } from '@sinclair/typebox/value'
-import { nearest } from '../../config/nearest.ts'
+import { proposal } from '../../config/nearest.ts'
 import { type FieldIssue, throwIssues } from '../../domain/field-errors.ts'
 import { isWebAddress, WEB_ADDRESS_FORM } from '../../domain/fields.ts'
 
@@ -104,8 +104,7 @@ function reasonOf({ type, schema, path, message }: ValueError): string {
 function unknownKey(schema: TSchema, path: string): string {
   const key = path.slice(path.lastIndexOf('/') + 1)
   const known = Object.keys(schema['properties'] ?? {})
-  const meant = key.length > 64 ? undefined : nearest(key, known)
-  return meant === undefined ? 'is not known' : `is not known; did you mean ${meant}?`
+  return `is not known${proposal(key, known)}`
 }
 
 function defaultReason(schema: TSchema, message: string): string {

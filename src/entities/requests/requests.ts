@@ -243,6 +243,15 @@ const ECHOED_FIELDS: ReadonlySet<string> = new Set([
   ...[...DEFINITIONS.values()].flatMap(({ derived }) => derived),
 ])
 
+/** Fields of `update` that a client may have meant by an unknown one. */
+export function fieldNames(
+  { actions }: CollectionDefinition,
+  fields: readonly FieldDefinition[],
+): readonly string[] {
+  const declared = Object.keys(actions.create?.update ?? {})
+  return [...declared, ...fields.map(({ field_name: name }) => name)]
+}
+
 function isKnown(
   name: string,
   { keyField, actions }: CollectionDefinition,

@@ -47,6 +47,12 @@ interface RefusalDetails {
   readonly answer?: unknown
 }
 
+/** Any error of a read, to be shown. */
+export function asRefusal(error: unknown): Refusal {
+  if (error instanceof Refusal) return error
+  return new Refusal('refused', 0, error instanceof Error ? error.message : String(error))
+}
+
 const NOT_LOGGED_IN = 17_574
 const NOT_ALLOWED = 17_575
 const INVALID_FIELDS = 17_576

@@ -86,7 +86,7 @@ async function poll(set: SetState, ended: AbortSignal): Promise<void> {
   for (let polls = 0; polls < POLLS; polls += 1) {
     await untilVisible(ended)
     const sample = await get('api/live', {}, { signal: ended, isSilent: true })
-    received(set, sample as unknown as LiveSample, 'polling')
+    received(set, sample as LiveSample, 'polling')
     await pause(POLL_MS, ended)
   }
 }
@@ -99,7 +99,7 @@ function received(set: SetState, sample: LiveSample, mode: 'stream' | 'polling')
 export async function readHistory(fromMs: number): Promise<LiveHistory | null> {
   try {
     const history = await get('api/live/history', { from: fromMs }, { isSilent: true })
-    return history as unknown as LiveHistory
+    return history as LiveHistory
   } catch (error) {
     if (error instanceof Refusal) return null
     throw error

@@ -3,7 +3,7 @@ import { type ReadonlySignal, signal } from '@preact/signals'
 import { useEffect, useMemo } from 'preact/hooks'
 import { isOnline } from './client.ts'
 import { elapsedMs } from './clock.ts'
-import { Refusal } from './errors.ts'
+import { asRefusal, type Refusal } from './errors.ts'
 
 export interface ReadState<T> {
   /** The last data; null before the first answer. */
@@ -70,9 +70,4 @@ function createReading<T>(read: ((signal: AbortSignal) => Promise<T>) | null) {
     )
   }
   return { state, reload, stop }
-}
-
-function asRefusal(error: unknown): Refusal {
-  if (error instanceof Refusal) return error
-  return new Refusal('refused', 0, error instanceof Error ? error.message : String(error))
 }

@@ -51,13 +51,19 @@ export interface Answer<T> {
 }
 
 /** Throws `Refusal`. */
-export async function readAnswer<T>(
-  collection: string,
-  body: Fields,
-  signal?: AbortSignal,
-): Promise<Answer<T>> {
-  const path = `billapi/${collection}/get` as 'billapi/lines/get'
-  const answer = await answerOf(path, body as never, signal === undefined ? {} : { signal })
+export function readAnswer<T>(collection: string, body: Fields, signal?: AbortSignal) {
+  return answerAt<T>(`${collection}/get`, body, signal)
+}
+
+/** One revision of each document. Throws `Refusal`. */
+export function readUnique<T>(collection: string, body: Fields, signal?: AbortSignal) {
+  return answerAt<T>(`${collection}/uniqueget`, body, signal)
+}
+
+async function answerAt<T>(name: string, body: Fields, signal?: AbortSignal): Promise<Answer<T>> {
+  const path = `billapi/${name}` as 'billapi/lines/get'
+  const answer = await answerOf(path, body, signal === undefined ? {} : { signal })
+  // The rows are of the type that the caller knows of the collection.
   return answer as unknown as Answer<T>
 }
 

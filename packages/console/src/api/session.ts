@@ -48,7 +48,7 @@ export const sessionUser = signal<SessionUser | null>(null)
 export async function readSession(): Promise<boolean> {
   try {
     const details = await get('auth/login', {}, { isQuiet: true })
-    const { time_zone: zone, currency, clock } = details as unknown as Record<string, unknown>
+    const { time_zone: zone, currency, clock } = details as Record<string, unknown>
     batch(() => {
       nodeZone.value = String(zone ?? 'UTC')
       nodeClock.value = clockOf(clock)
@@ -71,7 +71,7 @@ export interface LoginFields {
 
 /** Throws `Refusal`. */
 export async function logIn(fields: LoginFields): Promise<SessionUser> {
-  const user = userOf(await call('auth/login', fields as never, { isQuiet: true }))
+  const user = userOf(await call('auth/login', fields, { isQuiet: true }))
   sessionUser.value = user
   // Only the answer to GET has the permitted actions.
   await readSession()
@@ -82,11 +82,11 @@ export async function logIn(fields: LoginFields): Promise<SessionUser> {
 export async function changePassword(
   fields: LoginFields & { readonly new_password: string },
 ): Promise<void> {
-  await call('auth/password', fields as never, { isQuiet: true })
+  await call('auth/password', fields, { isQuiet: true })
 }
 
 export async function logOut(): Promise<void> {
-  await call('auth/logout', {} as never, { isQuiet: true })
+  await call('auth/logout', {}, { isQuiet: true })
   sessionUser.value = null
 }
 

@@ -1,14 +1,9 @@
 /** Reads of open sessions. */
 import type { DetailsOf, QueryOf } from './call-types.ts'
 import { getAnswer } from './client.ts'
+import type { Page } from './records.ts'
 
 export type OpenSession = DetailsOf<'api/sessions'>[number]
-
-export interface SessionPage {
-  readonly sessions: readonly OpenSession[]
-  /** `after` of the next page; null for the last one. */
-  readonly next: string | null
-}
 
 /** Sessions of a release, at most; the API takes no more. */
 const SESSIONS_MAX = 100
@@ -17,11 +12,11 @@ const SESSIONS_MAX = 100
 export async function readOpenSessions(
   query: Readonly<Record<string, string>>,
   signal: AbortSignal,
-): Promise<SessionPage> {
+): Promise<Page<OpenSession>> {
   const parameters = { ...query, size: SESSIONS_MAX } as QueryOf<'api/sessions'>
   const answer = await getAnswer('api/sessions', parameters, { signal })
-  const { details, next } = answer as { details: readonly OpenSession[]; next: string | null }
-  return { sessions: details, next }
+  const { details = [], next = null } = answer
+  return { rows: details, next }
 }
 
 /** A session id is unique only with its origin. */

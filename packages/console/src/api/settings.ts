@@ -25,7 +25,7 @@ export interface Version {
 }
 
 export async function readCategories(signal: AbortSignal): Promise<readonly Category[]> {
-  return (await get('api/settings', { action: 'list' } as never, { signal })) as never
+  return (await get('api/settings', { action: 'list' }, { signal })) as readonly Category[]
 }
 
 /** Throws `Refusal`. */
@@ -33,18 +33,17 @@ export async function readSetting(
   category: string,
   { rev, signal }: { rev?: number; signal?: AbortSignal } = {},
 ): Promise<Setting> {
-  const query = { category, ...(rev !== undefined && { rev }) } as never
+  const query = { category, ...(rev !== undefined && { rev: String(rev) }) }
   const options = { hasPlainNumbers: true, ...(signal && { signal }) }
   const answer = await getAnswer('api/settings', query, options)
-  const { details: value, ...rest } = answer as unknown as { details: unknown } & Setting
+  const { details: value, ...rest } = answer as { details: unknown } & Omit<Setting, 'value'>
   return { ...rest, value }
 }
 
 export async function readVersions(category: string, signal?: AbortSignal) {
-  const versions = await get('api/settings', { action: 'history', category } as never, {
-    ...(signal && { signal }),
-  })
-  return versions as unknown as readonly Version[]
+  const query = { action: 'history', category }
+  const versions = await get('api/settings', query, signal && { signal })
+  return versions as readonly Version[]
 }
 
 export interface Change {

@@ -9,7 +9,7 @@ import { Changes } from './changes.tsx'
 import { differences, textIn } from './differences.ts'
 import { isoOf } from './paging.ts'
 import { ReadView } from './state.tsx'
-import { Pager, pageKey } from './table.tsx'
+import { Pager } from './table.tsx'
 import { Time, zoneName } from './time.tsx'
 
 addWords(DOCUMENTS)
@@ -20,12 +20,7 @@ interface AuditEntriesProps {
 
 export function AuditEntries({ reading }: AuditEntriesProps) {
   return (
-    <ReadView
-      reading={reading}
-      rows={10}
-      isEmpty={(page) => page.rows.length === 0 && pageKey() === null}
-      empty={t('audit.none')}
-    >
+    <ReadView reading={reading} rows={10} empty={t('audit.none')}>
       {(page) => (
         <>
           <ol class="audit">

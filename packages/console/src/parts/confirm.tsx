@@ -55,8 +55,7 @@ export function Confirm(props: ConfirmProps) {
         {typed !== undefined && (
           <Field
             label={t('confirm.typed', { text: typed })}
-            value={values.value.typed}
-            onValue={(text) => form.set('typed', text)}
+            {...form.field('typed')}
             input={{ ...INPUT, autofocus: true }}
           />
         )}
@@ -64,8 +63,7 @@ export function Confirm(props: ConfirmProps) {
           <Field
             label={t('confirm.reason')}
             hint={t('confirm.reasonHint')}
-            value={values.value.reason}
-            onValue={(text) => form.set('reason', text)}
+            {...form.field('reason')}
             input={{ ...INPUT, autofocus: true }}
           />
         )}

@@ -13,7 +13,7 @@ import { Refused } from './state.tsx'
 /** Names of the values that are any text. */
 type TextName<V> = { [K in keyof V]: string extends V[K] ? K : never }[keyof V]
 
-interface TextField {
+export interface TextField {
   readonly value: string
   readonly onValue: (value: string) => void
   readonly error: string | null

@@ -30,12 +30,7 @@ interface ListProps<Row> extends Omit<TableProps<Row>, 'rows'> {
 export function List<Row>(props: ListProps<Row>) {
   const { reading, height = 3, empty, above, beside, ...table } = props
   return (
-    <ReadView
-      reading={reading}
-      rows={height}
-      isEmpty={(data) => empty !== undefined && isEmpty(data)}
-      empty={empty}
-    >
+    <ReadView reading={reading} rows={height} empty={empty}>
       {(data) => {
         const { rows, next } = isPage(data) ? data : { rows: data, next: null }
         return (
@@ -55,11 +50,6 @@ export function List<Row>(props: ListProps<Row>) {
       }}
     </ReadView>
   )
-}
-
-/** From a further page without rows there is a way back to the first. */
-function isEmpty<Row>(data: Page<Row> | readonly Row[]): boolean {
-  return isPage(data) ? data.rows.length === 0 && pageKey() === null : data.length === 0
 }
 
 function isPage<Row>(data: Page<Row> | readonly Row[]): data is Page<Row> {

@@ -21,7 +21,7 @@ function formatOf(options: Intl.NumberFormatOptions): Intl.NumberFormat {
 
 /** `Intl` formats decimal text without rounding it to a binary number. */
 function formatted(figure: Figure, options: Intl.NumberFormatOptions): string {
-  return formatOf(options).format(figure as unknown as Intl.StringNumericLiteral)
+  return formatOf(options).format(figure as Intl.StringNumericLiteral)
 }
 
 /** With all its decimals. */

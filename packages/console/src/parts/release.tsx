@@ -96,17 +96,10 @@ function Question({ sessions, onDone, onCancel }: QuestionProps) {
       <Field
         label={t('release.reason')}
         hint={t('release.reasonHint')}
-        value={reason}
-        onValue={(value) => form.set('reason', value)}
-        error={form.errorAt('reason')}
+        {...form.field('reason')}
         input={{ required: true, maxLength: 1000, autocomplete: 'off', autofocus: true }}
       />
-      <Field
-        label={t('release.how')}
-        value={how}
-        onValue={(value) => form.set('how', value)}
-        choices={choices}
-      />
+      <Field label={t('release.how')} {...form.field('how')} choices={choices} />
       {refusal !== null && <Refused refusal={refusal} />}
       <div class="buttons">
         <button type="button" class="main" onClick={onCancel}>

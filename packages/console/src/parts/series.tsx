@@ -174,5 +174,5 @@ function SeriesTable({ title, view, format }: SeriesTableProps) {
     })),
   ]
   const caption = t('series.caption', { title })
-  return <Table caption={caption} columns={columns} rows={ages} keyOf={String} />
+  return <Table caption={caption} columns={columns} rows={ages} />
 }

@@ -9,6 +9,7 @@ import type { Reading } from '../api/read.ts'
 import { t } from '../words/words.ts'
 import { CopyButton } from './copy.tsx'
 import { formatDuration } from './numbers.ts'
+import { pageKey } from './table.tsx'
 
 /** Faster answers show no skeleton. */
 const SKELETON_AFTER_MS = 150
@@ -17,14 +18,16 @@ interface ReadViewProps<T> {
   readonly reading: Reading<T>
   /** Height of the data in rows, so that nothing jumps when they come. */
   readonly rows?: number
-  /** Whether there is nothing to show; `empty` is shown instead. */
+  /** Shown if there is nothing else to show. */
+  readonly empty?: string | undefined
+  /** Whether there is nothing to show, if the data are no list. */
   readonly isEmpty?: (data: T) => boolean
-  readonly empty?: ComponentChildren
   readonly children: (data: T) => ComponentChildren
 }
 
 /** Data of a read in all its states: loading, refused, empty, stale, there. */
-export function ReadView<T>({ reading, rows = 3, isEmpty, empty, children }: ReadViewProps<T>) {
+export function ReadView<T>(props: ReadViewProps<T>) {
+  const { reading, rows = 3, empty, isEmpty = hasNoRows, children } = props
   const { data, refusal, isLoading } = reading.state.value
   if (data === null) {
     if (refusal !== null) return <Refused refusal={refusal} onRetry={reading.reload} />
@@ -35,10 +38,17 @@ export function ReadView<T>({ reading, rows = 3, isEmpty, empty, children }: Rea
     <>
       {isStale && <Refused refusal={refusal} onRetry={reading.reload} />}
       <div class={isStale ? 'stale' : undefined} aria-busy={isLoading}>
-        {isEmpty?.(data) ? <p class="state">{empty}</p> : children(data)}
+        {empty !== undefined && isEmpty(data) ? <p class="state">{empty}</p> : children(data)}
       </div>
     </>
   )
+}
+
+/** From a further page without rows there is a way back to the first. */
+function hasNoRows(data: unknown): boolean {
+  if (Array.isArray(data)) return data.length === 0
+  const { rows } = Object(data) as { readonly rows?: readonly unknown[] }
+  return rows?.length === 0 && pageKey() === null
 }
 
 export function Skeleton({ rows }: { readonly rows: number }) {

@@ -17,7 +17,8 @@ export interface TableProps<Row> {
   readonly caption: string
   readonly columns: readonly Column<Row>[]
   readonly rows: readonly Row[]
-  readonly keyOf: (row: Row) => string
+  /** By default rows are known by their place. */
+  readonly keyOf?: (row: Row) => string
   /** Opens a row: by Enter, or by a click beside its links. */
   readonly onOpen?: (row: Row) => void
   /** A row that is marked, such as the one whose details are shown. */
@@ -76,9 +77,9 @@ export function Table<Row>(props: TableProps<Row>) {
           </tr>
         </thead>
         <tbody>
-          {rows.map((row) => (
+          {rows.map((row, index) => (
             <tr
-              key={keyOf(row)}
+              key={keyOf?.(row) ?? index}
               tabIndex={-1}
               aria-current={isCurrent?.(row) ? 'true' : undefined}
               {...openOf(row)}

@@ -105,12 +105,12 @@ interface RowDialogProps {
 
 function RowDialog({ dialog: { what, user }, onDone, onClose }: RowDialogProps) {
   const name = nameOf(user)
-  if (what === 'create' || what === 'update') {
+  if (user === null || what === 'create' || what === 'update') {
     return <UserForm user={user} onDone={onDone} onClose={onClose} />
   }
   const act = async () => {
-    if (what === 'reset') await call('auth/totp/reset', { username: name } as never)
-    else await call('billapi/users/delete', { query: { _id: user?._id.$id } } as never)
+    if (what === 'reset') await call('auth/totp/reset', { username: name })
+    else await call('billapi/users/delete', { query: { _id: user._id.$id } })
     onDone(t(`access.${what}UserDone`, { name }))
   }
   return (
@@ -130,11 +130,11 @@ type UserFormProps = Omit<RowDialogProps, 'dialog'> & { readonly user: User | nu
 function UserForm({ user, onDone, onClose }: UserFormProps) {
   const before = { username: nameOf(user), password: '', roles: rolesOf(user) }
   const form = useForm(before, async ({ username, password, roles }) => {
-    const update = { roles, ...(password !== '' && { password }) }
     if (user === null) {
-      await call('billapi/users/create', { update: { username, ...update } } as never)
+      await call('billapi/users/create', { update: { username, password, roles } })
     } else {
-      await call('billapi/users/update', { query: { _id: user._id.$id }, update } as never)
+      const update = { roles, ...(password !== '' && { password }) }
+      await call('billapi/users/update', { query: { _id: user._id.$id }, update })
     }
     onDone(t('access.userSaved', { name: username }))
   })

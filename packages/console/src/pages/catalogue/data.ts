@@ -1,12 +1,12 @@
 /** Collections of the catalogue and their documents. */
 
-import type { DetailsOf } from '../../api/call-types.ts'
-import { answerOf, get } from '../../api/client.ts'
-import { PAGE_SIZE, type Page, pageOf, readRecords } from '../../api/records.ts'
+import type { DetailsOf, QueryOf } from '../../api/call-types.ts'
+import { get } from '../../api/client.ts'
+import { PAGE_SIZE, type Page, pageOf, readRecords, readUnique } from '../../api/records.ts'
 import type { Revision } from '../../parts/revisions.ts'
 
 interface Collection {
-  readonly name: string
+  readonly name: NonNullable<QueryOf<'api/usedby'>['collection']>
   /** The field that revisions of one entity share. */
   readonly key: 'key' | 'name'
   /** Shown in the list, beside key and description. */
@@ -54,9 +54,7 @@ export async function readList(
   }
   const query = Object.keys(range).length === 0 ? {} : { [key]: range }
   const body = { query, states, sort: { [key]: 1 }, size: PAGE_SIZE }
-  const path = `billapi/${name}/uniqueget` as 'billapi/rates/uniqueget'
-  const answer = await answerOf(path, body as never, { signal })
-  return pageOf<Revision>(answer as never, (one) => String(one[key]))
+  return pageOf(await readUnique<Revision>(name, body, signal), (one) => String(one[key]))
 }
 
 const REVISIONS_MAX = 1_000
@@ -81,5 +79,5 @@ export function readUsers(
   // Prepaid includes are referred to by their number.
   const field = name === 'prepaidincludes' ? 'external_id' : key
   const query = { collection: name, key: String(revision[field]) }
-  return get('api/usedby', query as never, { signal })
+  return get('api/usedby', query, { signal })
 }

@@ -10,6 +10,7 @@ import { AuditEntries } from '../../parts/audit-entries.tsx'
 import { textIn } from '../../parts/differences.ts'
 import { DocumentEditor } from '../../parts/document/editor.tsx'
 import { readSchemas } from '../../parts/document/schemas.ts'
+import { useList } from '../../parts/list.tsx'
 import {
   infoOf,
   isBeginChangeable,
@@ -20,7 +21,6 @@ import {
 } from '../../parts/revisions.ts'
 import { missingText } from '../../parts/rights.ts'
 import { ReadView } from '../../parts/state.tsx'
-import { pageKey } from '../../parts/table.tsx'
 import { Tabs, tabOf } from '../../parts/tabs.tsx'
 import { formatPeriod, precisionOf, type TimePrecision } from '../../parts/time.tsx'
 import { Timeline } from '../../parts/timeline.tsx'
@@ -51,12 +51,7 @@ export function Entity({ collection, value }: EntityProps) {
         <h1 tabIndex={-1}>{value}</h1>
         <a href={link(`catalogue/${name}`)}>{t(`catalogue.${name}` as 'catalogue.plans')}</a>
       </div>
-      <ReadView
-        reading={reading}
-        rows={12}
-        isEmpty={(revisions) => revisions.length === 0}
-        empty={t('catalogue.unknown')}
-      >
+      <ReadView reading={reading} rows={12} empty={t('catalogue.unknown')}>
         {(revisions) => (
           <Revisions collection={collection} revisions={revisions} onChanged={changed} />
         )}
@@ -224,13 +219,9 @@ function Terms({ collection, revision }: TermsProps) {
 }
 
 function Audit({ collection, value }: { readonly collection: string; readonly value: string }) {
-  const after = pageKey()
-  const reading = useRead(`audit ${after}`, (signal) => {
-    return readNewest<Fields & Identified>(
-      'audit',
-      { query: { collection, key: value }, after },
-      signal,
-    )
+  const reading = useList('audit', (after, signal) => {
+    const query = { collection, key: value }
+    return readNewest<Fields & Identified>('audit', { query, after }, signal)
   })
   return <AuditEntries reading={reading} />
 }

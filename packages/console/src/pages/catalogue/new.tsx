@@ -1,5 +1,6 @@
 /** Creates an entity of the catalogue. */
 import { useState } from 'preact/hooks'
+import type { BodyOf } from '../../api/call-types.ts'
 import { answerOf } from '../../api/client.ts'
 import { useRead } from '../../api/read.ts'
 import { nodeZone } from '../../api/session.ts'
@@ -42,7 +43,7 @@ function NewForm({ collection, schemas, onClose }: NewProps & { readonly schemas
   }
   const form = useForm({ document: initial, from: '' }, async (draft) => {
     const path = `billapi/${name}/create` as 'billapi/rates/create'
-    await answerOf(path, bodyOf(draft) as never)
+    await answerOf(path, bodyOf(draft) as BodyOf<typeof path>)
     navigate(`catalogue/${name}/${encodeURIComponent(textIn(draft.document, key))}`)
   })
   const { document, from } = form.values.value

@@ -16,7 +16,7 @@ export function UsedBy({ collection, revision }: UsedByProps) {
     return readUsers(collection, revision, signal)
   })
   return (
-    <ReadView reading={reading} isEmpty={(all) => all.length === 0} empty={t('catalogue.unused')}>
+    <ReadView reading={reading} empty={t('catalogue.unused')}>
       {(all) => (
         <dl class="used-by">
           {all.map(({ collection: name, field, keys, count, more }) => (

@@ -1,7 +1,8 @@
 /** Balances, and the sessions that reserve them: one changes the other. */
 import { useState } from 'preact/hooks'
 import { type Reading, useRead } from '../../api/read.ts'
-import type { OpenSession, SessionPage } from '../../api/sessions.ts'
+import type { Page } from '../../api/records.ts'
+import type { OpenSession } from '../../api/sessions.ts'
 import { useShortcuts } from '../../frame/keys.ts'
 import { ActionButton } from '../../parts/action-button.tsx'
 import { announce } from '../../parts/live-region.tsx'
@@ -81,12 +82,7 @@ function BalanceSection({ reading, done, onReload, onTopUp }: BalanceSectionProp
         </ActionButton>
       </header>
       {done !== null && <p class="mark good">✓ {done}</p>}
-      <ReadView
-        reading={reading}
-        rows={5}
-        isEmpty={(all) => all.length === 0}
-        empty={t('balances.none')}
-      >
+      <ReadView reading={reading} rows={5} empty={t('balances.none')}>
         {(all) => <Balances rows={balanceRows(all)} />}
       </ReadView>
     </section>
@@ -94,7 +90,7 @@ function BalanceSection({ reading, done, onReload, onTopUp }: BalanceSectionProp
 }
 
 interface OpenSessionsProps {
-  readonly reading: Reading<SessionPage>
+  readonly reading: Reading<Page<OpenSession>>
   readonly onRelease: (session: OpenSession) => void
 }
 
@@ -106,7 +102,7 @@ function OpenSessions({ reading, onRelease }: OpenSessionsProps) {
       </header>
       <ReadView
         reading={reading}
-        isEmpty={(page) => page.sessions.length === 0 && page.next === null}
+        isEmpty={(page) => page.rows.length === 0 && page.next === null}
         empty={t('sessions.none')}
       >
         {(page) => <Sessions page={page} onRelease={onRelease} />}

@@ -1,15 +1,17 @@
 /** Reads of the customer page, by calls of the API. Lists are read by key, without totals. */
-import { answerOf, call, get } from '../../api/client.ts'
+import { get } from '../../api/client.ts'
 import {
   type Fields,
   type Identified,
   PAGE_SIZE,
   type Page,
   pageOf,
+  readAnswer,
   readNewest,
   readRecords,
+  readUnique,
 } from '../../api/records.ts'
-import { readOpenSessions, type SessionPage } from '../../api/sessions.ts'
+import { type OpenSession, readOpenSessions } from '../../api/sessions.ts'
 import { textIn } from '../../parts/differences.ts'
 import { afterTime, timePosition } from '../../parts/paging.ts'
 import { isValidAt, type Revision } from '../../parts/revisions.ts'
@@ -115,13 +117,15 @@ export interface PrepaidInclude {
 }
 
 /** Definitions that are valid now. */
-export async function readIncludes(signal: AbortSignal): Promise<PrepaidInclude[]> {
+export async function readIncludes(signal: AbortSignal): Promise<readonly PrepaidInclude[]> {
   const body = { query: {}, states: [0], sort: { name: 1 }, size: REVISIONS_MAX }
-  const details = await call('billapi/prepaidincludes/uniqueget', body as never, { signal })
-  return details as unknown as PrepaidInclude[]
+  return (await readUnique<PrepaidInclude>('prepaidincludes', body, signal)).details
 }
 
-export function readSessions({ aid, sid }: Customer, signal: AbortSignal): Promise<SessionPage> {
+export function readSessions(
+  { aid, sid }: Customer,
+  signal: AbortSignal,
+): Promise<Page<OpenSession>> {
   return readOpenSessions({ aid: String(aid), ...(sid !== null && { sid: String(sid) }) }, signal)
 }
 
@@ -141,8 +145,7 @@ export async function readLines(
 ): Promise<Page<Line>> {
   const query = { sid, ...(after !== null && afterTime(after)) }
   const body = { query, sort: { urt: -1, _id: -1 }, size: PAGE_SIZE }
-  const answer = await answerOf('billapi/lines/get', body as never, { signal })
-  return pageOf<Line>(answer as never, timePosition)
+  return pageOf(await readAnswer<Line>('lines', body, signal), timePosition)
 }
 
 /** Invoices, payments and refunds of the account, newest first. */
@@ -179,19 +182,19 @@ export async function readSubscribers(
 ): Promise<Page<Revision>> {
   const query = { aid, ...(after !== null && { sid: { $gt: Number(after) } }) }
   const body = { query, states: [0, 1, 2], sort: { sid: 1 }, size: PAGE_SIZE }
-  const answer = await answerOf('billapi/subscribers/uniqueget', body as never, { signal })
-  return pageOf<Revision>(answer as never, (one) => textIn(one, 'sid'))
+  const answer = await readUnique<Revision>('subscribers', body, signal)
+  return pageOf(answer, (one) => textIn(one, 'sid'))
 }
 
 /** The amount that the account has to pay. */
 export async function readAccountBalance(aid: number, signal: AbortSignal): Promise<Fields> {
-  const details = (await get('api/bill', { aid } as never, { signal })) as unknown as Fields
+  const details = (await get('api/bill', { aid: String(aid) }, { signal })) as Fields
   return (details['balance'] ?? {}) as Fields
 }
 
 /** Invoice documents, newest cycle first. */
 export async function readInvoices(aid: number, signal: AbortSignal): Promise<readonly Fields[]> {
-  const query = { aid, size: PAGE_SIZE }
-  const details = await get('api/accountinvoices', query as never, { signal })
-  return Object.values(details as unknown as Record<string, Fields>)
+  const query = { aid: String(aid), size: PAGE_SIZE }
+  const details = await get('api/accountinvoices', query, { signal })
+  return Object.values(details as Record<string, Fields>)
 }

@@ -5,6 +5,7 @@ import { link, location } from '../../frame/routes.ts'
 import { ActionButton } from '../../parts/action-button.tsx'
 import { CopyId } from '../../parts/copy.tsx'
 import { textIn } from '../../parts/differences.ts'
+import { type Fact, Facts } from '../../parts/facts.tsx'
 import type { Revision } from '../../parts/revisions.ts'
 import { missingText } from '../../parts/rights.ts'
 import { Time } from '../../parts/time.tsx'
@@ -36,18 +37,7 @@ export function Header({ customer, onChanged }: HeaderProps) {
         )}
       </div>
       {chosen !== null && <p class="muted">{t('customer.headerIsNow')}</p>}
-      <dl class="facts">
-        {sid !== null && <Ids title={t('customer.sid')} ids={[String(sid)]} />}
-        <dt>{t('customer.aid')}</dt>
-        <dd>
-          <CopyId id={String(aid)} />{' '}
-          {kind === 'subscriber' && (
-            <a href={link(`customer/aid/${aid}`)}>{t('customer.showAccount')}</a>
-          )}
-        </dd>
-        {revision !== null && <RevisionFacts revision={revision} />}
-        <State customer={customer} revision={revision} />
-      </dl>
+      <Facts facts={factsOf(customer, revision)} />
     </header>
   )
 }
@@ -80,76 +70,64 @@ function EditButton({ customer, revision, onChanged }: EditButtonProps) {
   )
 }
 
-function RevisionFacts({ revision }: { readonly revision: Revision }) {
-  const services = servicesIn(revision)
-  return (
+function factsOf({ kind, aid, sid, revisions }: Customer, revision: Revision | null): Fact[] {
+  const textOf = (field: string) => (revision === null ? '' : textIn(revision, field))
+  const idsOf = (field: string) => ids(revision === null ? [] : textsIn(revision, field))
+  const services = revision === null ? [] : servicesIn(revision)
+  const account = (
     <>
-      <Ids title={t('customer.msisdn')} ids={textsIn(revision, 'msisdn')} />
-      <Ids title={t('customer.imsi')} ids={textsIn(revision, 'imsi')} />
-      <Fact title={t('customer.email')} text={textIn(revision, 'email')} />
-      <Fact title={t('customer.plan')} text={textIn(revision, 'plan')} />
-      {services.length > 0 && (
-        <>
-          <dt>{t('customer.services')}</dt>
-          <dd dir="auto">
-            {services.map(({ name, quantity }) => serviceText(name, quantity)).join(', ')}
-          </dd>
-        </>
+      <CopyId id={String(aid)} />{' '}
+      {kind === 'subscriber' && (
+        <a href={link(`customer/aid/${aid}`)}>{t('customer.showAccount')}</a>
       )}
     </>
   )
+  return [
+    { title: t('customer.sid'), value: ids(sid === null ? [] : [String(sid)]) },
+    { title: t('customer.aid'), value: account },
+    { title: t('customer.msisdn'), value: idsOf('msisdn') },
+    { title: t('customer.imsi'), value: idsOf('imsi') },
+    { title: t('customer.email'), value: textOf('email') },
+    { title: t('customer.plan'), value: textOf('plan') },
+    {
+      title: t('customer.services'),
+      value: services.map(({ name, quantity }) => serviceText(name, quantity)).join(', '),
+    },
+    {
+      title: t('customer.state'),
+      value: <State revision={revision} ended={revisions.at(-1)?.to ?? null} />,
+    },
+  ]
+}
+
+function ids(all: readonly string[]) {
+  return all.length === 0 ? null : all.map((id) => <CopyId key={id} id={id} />)
 }
 
 function serviceText(name: string, quantity: string): string {
   return quantity === '' || quantity === '1' ? name : `${name} × ${quantity}`
 }
 
-function Fact({ title, text }: { readonly title: string; readonly text: string }) {
-  if (text === '') return null
-  return (
-    <>
-      <dt>{title}</dt>
-      <dd dir="auto">{text}</dd>
-    </>
-  )
-}
-
-function Ids({ title, ids }: { readonly title: string; readonly ids: readonly string[] }) {
-  if (ids.length === 0) return null
-  return (
-    <>
-      <dt>{title}</dt>
-      <dd>
-        {ids.map((id) => (
-          <CopyId key={id} id={id} />
-        ))}
-      </dd>
-    </>
-  )
-}
-
 interface StateProps {
-  readonly customer: Customer
+  /** The present one; null after the end. */
   readonly revision: Revision | null
+  readonly ended: string | null
 }
 
 /** State by word and mark, not by colour alone. */
-function State({ customer, revision }: StateProps) {
-  const last = customer.revisions.at(-1)
-  const isBarred = revision?.['barred'] === true
+function State({ revision, ended }: StateProps) {
+  if (revision === null) {
+    return (
+      <>
+        <span class="mark bad">✕ {t('customer.ended')}</span>{' '}
+        {ended !== null && <Time value={ended} precision="day" />}
+      </>
+    )
+  }
+  const isBarred = revision['barred'] === true
   return (
-    <>
-      <dt>{t('customer.state')}</dt>
-      <dd>
-        {revision === null ? (
-          <span class="mark bad">✕ {t('customer.ended')}</span>
-        ) : (
-          <span class={isBarred ? 'mark bad' : 'mark good'}>
-            {isBarred ? `✕ ${t('customer.barred')}` : `● ${t('customer.active')}`}
-          </span>
-        )}{' '}
-        {revision === null && last !== undefined && <Time value={last.to} precision="day" />}
-      </dd>
-    </>
+    <span class={isBarred ? 'mark bad' : 'mark good'}>
+      {isBarred ? `✕ ${t('customer.barred')}` : `● ${t('customer.active')}`}
+    </span>
   )
 }

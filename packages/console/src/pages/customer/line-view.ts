@@ -1,5 +1,6 @@
 /** Texts of a line for tables and headings. */
 
+import type { Figure } from '../../api/figures.ts'
 import { textIn } from '../../parts/differences.ts'
 import { formatMoney, formatNumber } from '../../parts/numbers.ts'
 import { t } from '../../words/words.ts'
@@ -14,12 +15,12 @@ export function whatOf(line: Line): string {
 
 export function unitsOf(line: Line): string {
   const units = line['usagev']
-  return units === undefined ? '' : formatNumber(units as never)
+  return units === undefined ? '' : formatNumber(units as Figure)
 }
 
 /** Before tax, exactly. */
 export function priceOf(line: Line): string {
   const exact = (line['exact'] as { aprice?: string } | undefined)?.aprice
   const price = exact ?? line['aprice']
-  return price === undefined ? '' : formatMoney(price as never)
+  return price === undefined ? '' : formatMoney(price as Figure)
 }

@@ -3,8 +3,8 @@ import './customer.css'
 import { useRead } from '../../api/read.ts'
 import type { PageProps } from '../../frame/routes.ts'
 import { AuditEntries } from '../../parts/audit-entries.tsx'
+import { useList } from '../../parts/list.tsx'
 import { ReadView } from '../../parts/state.tsx'
-import { pageKey } from '../../parts/table.tsx'
 import { Tabs, tabOf } from '../../parts/tabs.tsx'
 import { CUSTOMER } from '../../words/en/customer.ts'
 import { addWords, t } from '../../words/words.ts'
@@ -96,9 +96,8 @@ function Records({ customer }: { readonly customer: Customer }) {
 }
 
 function Audit({ customer }: { readonly customer: Customer }) {
-  const after = pageKey()
   const { kind, aid, sid } = customer
-  const reading = useRead(`audit ${kind} ${aid} ${sid} ${after}`, (signal) =>
+  const reading = useList(`audit ${kind} ${aid} ${sid}`, (after, signal) =>
     readAudit(customer, after, signal),
   )
   return <AuditEntries reading={reading} />

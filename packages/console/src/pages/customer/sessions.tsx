@@ -1,6 +1,7 @@
 /** Open sessions of the customer. */
 import type { DecimalText } from '../../api/figures.ts'
-import { keyOf, type OpenSession, type SessionPage } from '../../api/sessions.ts'
+import type { Page } from '../../api/records.ts'
+import { keyOf, type OpenSession } from '../../api/sessions.ts'
 import { ActionButton } from '../../parts/action-button.tsx'
 import { numberColumn, textColumn, timeColumn } from '../../parts/columns.tsx'
 import { formatNumber, moneyText } from '../../parts/numbers.ts'
@@ -8,7 +9,7 @@ import { type Column, Table } from '../../parts/table.tsx'
 import { t } from '../../words/words.ts'
 
 interface SessionsProps {
-  readonly page: SessionPage
+  readonly page: Page<OpenSession>
   /** Asks before it releases a session. */
   readonly onRelease: (session: OpenSession) => void
 }
@@ -33,7 +34,7 @@ export function Sessions({ page, onRelease }: SessionsProps) {
   ]
   return (
     <>
-      <Table caption={t('sessions.title')} columns={columns} rows={page.sessions} keyOf={keyOf} />
+      <Table caption={t('sessions.title')} columns={columns} rows={page.rows} keyOf={keyOf} />
       {page.next !== null && <p class="muted">{t('sessions.more')}</p>}
     </>
   )

@@ -63,7 +63,7 @@ function TopUpForm({ customer, includes, onClose }: FormProps) {
     },
     send: async (fields, key) => onClose(await send(customer, fields, { key, includes })),
   })
-  const { include, value, expires, reason } = form.values.value
+  const { include } = form.values.value
   const chosen = includes.find(({ external_id: id }) => String(id) === include)
   const locked = { readOnly: isSent }
   return (
@@ -71,10 +71,8 @@ function TopUpForm({ customer, includes, onClose }: FormProps) {
       {isSent && !form.isBusy.value && <p class="mark warn">▲ {t('topUp.unknownOutcome')}</p>}
       <Field
         label={t('topUp.value', { unit: unitOf(chosen) })}
-        value={value}
-        onValue={(text) => form.set('value', text)}
+        {...form.field('value')}
         hint={t('topUp.valueHint')}
-        error={form.errorAt('value')}
         input={{ ...locked, required: true, inputMode: 'decimal' }}
       />
       <Field
@@ -86,16 +84,14 @@ function TopUpForm({ customer, includes, onClose }: FormProps) {
       />
       <Field
         label={t('topUp.expires')}
-        value={expires}
-        onValue={(text) => form.set('expires', text)}
+        {...form.field('expires')}
         hint={t('topUp.expiresHint')}
         error={form.errorAt('expiration_date')}
         input={{ ...locked, type: 'date' }}
       />
       <Field
         label={t('topUp.reason')}
-        value={reason}
-        onValue={(text) => form.set('reason', text)}
+        {...form.field('reason')}
         input={{ ...locked, maxLength: 200 }}
       />
     </Form>
@@ -121,15 +117,19 @@ async function send({ aid, sid }: Customer, fields: TopUpFields, { key, includes
   const { include, expires, reason } = fields
   const value = amountIn(fields.value) ?? ''
   const chosen = includes.find(({ external_id: id }) => String(id) === include)
-  const owner = chosen?.shared === true ? { aid } : { sid }
-  const until = expires === '' ? {} : { expiration_date: expires }
+  const owner = chosen?.shared === true || sid === null ? { aid } : { sid }
+  const query = {
+    ...owner,
+    pp_includes_external_id: Number(include),
+    ...(expires !== '' && { expiration_date: expires }),
+  }
   const body = {
-    query: { ...owner, pp_includes_external_id: Number(include), ...until },
-    update: { value: `-${value}` },
+    query,
+    update: { value: `-${value}` as DecimalText },
     ...(reason !== '' && { additional: { reason } }),
   }
   const options = { idempotencyKey: key }
-  const answer = await answerOf('billapi/balances/update', body as never, options)
+  const answer = await answerOf('billapi/balances/update', body, options)
   if ((answer as { details?: unknown }).details === false) {
     throw new Refusal('refused', 0, t('topUp.beyondLimit'))
   }

@@ -1,5 +1,5 @@
 /** Billing cycles, their runs and their previews. */
-import type { DetailsOf } from '../../api/call-types.ts'
+import type { BodyOf, DetailsOf } from '../../api/call-types.ts'
 import { answerOf, call, get } from '../../api/client.ts'
 import type { DecimalText, Figure } from '../../api/figures.ts'
 import { isKey, t } from '../../words/words.ts'
@@ -98,8 +98,8 @@ export function readCycles(signal: AbortSignal): Promise<readonly CycleRow[]> {
 export async function readCycle(named: CycleRef, signal: AbortSignal, isSilent: boolean) {
   const options = { signal, isSilent }
   const [cycle, charge] = await Promise.all([
-    get('billrun/cycle', { ...named } as never, options),
-    get('billrun/chargestatus', { stamp: named.stamp } as never, options),
+    get('billrun/cycle', { ...named }, options),
+    get('billrun/chargestatus', { stamp: named.stamp }, options),
   ])
   const { accounts } = cycle as unknown as Pick<CycleProgress, 'accounts'>
   return { ...cycle, accounts, isConfirming: charge[0]?.status === false } as CycleProgress
@@ -113,7 +113,7 @@ export interface Sums {
 
 /** Sums of the invoices that a confirmation confirms. */
 export async function readSums(named: CycleRef, signal: AbortSignal): Promise<Sums> {
-  const cycle = await get('billrun/cycle', { ...named, totals: true } as never, { signal })
+  const cycle = await get('billrun/cycle', { ...named, totals: true }, { signal })
   return (cycle as unknown as { readonly unconfirmed: Sums }).unconfirmed
 }
 
@@ -132,7 +132,7 @@ export type CycleCommand =
   | 'billrun/skipparked'
 
 export async function command(name: CycleCommand, named: CycleRef, more: object = {}) {
-  const answer = await answerOf(name, { ...named, ...more } as never)
+  const answer = await answerOf(name, { ...named, ...more })
   return (answer as { readonly details?: Readonly<Record<string, Figure>> }).details ?? {}
 }
 
@@ -166,7 +166,7 @@ export async function computePreview(
     ...(assume !== undefined && { assume }),
   }
   for (let from: object = {}; ; ) {
-    const body = { ...order, ...from } as never
+    const body = { ...order, ...from } as BodyOf<'billrun/preview'>
     const answer = await call('billrun/preview', body, { signal, mayRepeat: true })
     const page = answer as unknown as Preview
     onPage(page)

@@ -63,18 +63,9 @@ interface PartProps<Row> {
   readonly columns: readonly Column<Row>[]
 }
 
-function Part<Row extends object>({ title, rows, columns }: PartProps<Row>) {
+function Part<Row>({ title, rows, columns }: PartProps<Row>) {
   if (rows.length === 0) return null
-  const numbers = new Map(rows.map((row, index) => [row, String(index)]))
-  return (
-    <Table
-      caption={title}
-      hasCaption
-      columns={columns}
-      rows={rows}
-      keyOf={(row) => numbers.get(row) ?? ''}
-    />
-  )
+  return <Table caption={title} hasCaption columns={columns} rows={rows} />
 }
 
 interface LineRow extends Omit<ChangedLine, 'difference'> {

@@ -39,9 +39,7 @@ export function Previews({ named }: { readonly named: CycleRef }) {
   const refusal = form.refusal.value
   const field = (name: keyof typeof initial) => ({
     label: t(`preview.${name}`),
-    value: form.values.value[name],
-    onValue: (text: string) => form.set(name, text),
-    error: form.errorAt(name),
+    ...form.field(name),
   })
   const submit = (event: Event) => {
     event.preventDefault()

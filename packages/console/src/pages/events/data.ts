@@ -36,6 +36,6 @@ export interface Resent {
 /** Makes events pending again. Throws `Refusal`. */
 export async function resend(stamps: readonly string[]): Promise<Resent> {
   const query = { stamp: { $in: stamps } }
-  const answer = await answerOf('billapi/events/resend', { query } as never)
-  return answer as unknown as Resent
+  const { resent = [], left = [] } = await answerOf('billapi/events/resend', { query })
+  return { resent, left }
 }

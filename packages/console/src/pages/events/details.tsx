@@ -25,12 +25,7 @@ export function EventDetails({ stamp }: { readonly stamp: string }) {
   const close = () => navigateHere({ stamp: null })
   return (
     <Dialog title={t('eventpage.one')} onClose={close} isDrawer>
-      <ReadView
-        reading={reading}
-        rows={16}
-        isEmpty={(found) => found.length === 0}
-        empty={t('eventpage.gone', { stamp })}
-      >
+      <ReadView reading={reading} rows={16} empty={t('eventpage.gone', { stamp })}>
         {([event]) =>
           event !== undefined && (
             <>

@@ -1,6 +1,7 @@
 /** The file types of the installation, and the check of a message. */
 import type { DetailsOf } from '../../api/call-types.ts'
 import { answerOf, call, get } from '../../api/client.ts'
+import { changeSetting } from '../../api/settings.ts'
 import { base64Of, bytesOfHex, hexOfBase64 } from './hexadecimal.ts'
 
 export type FileType = DetailsOf<'api/filetypes'>[number]
@@ -56,7 +57,7 @@ interface Sample {
 async function readSamples(type: string) {
   const address = { category: 'file_types', path: type }
   const answer = await answerOf('api/settings', { action: 'get', ...address })
-  const { details, rev } = answer as unknown as {
+  const { details, rev } = answer as {
     readonly details: { readonly samples?: readonly Sample[] }
     readonly rev: number
   }
@@ -70,7 +71,7 @@ async function changeSamples(
 ): Promise<void> {
   const { samples, rev } = await readSamples(type)
   const address = { category: 'file_types', path: `${type}.samples` }
-  await call('api/settings', { action: 'set', ...address, data: make(samples), rev } as never)
+  await changeSetting({ action: 'set', ...address, data: make(samples), rev })
 }
 
 /** Saves a message with what the check says of it, in place of the sample of its name. */

@@ -1,7 +1,7 @@
 /** File types: how a file type reads, rates and answers a message that is pasted. */
 import './file-types.css'
 import { useEffect, useRef, useState } from 'preact/hooks'
-import { Refusal } from '../../api/errors.ts'
+import { asRefusal, type Refusal } from '../../api/errors.ts'
 import { useRead } from '../../api/read.ts'
 import { setQuery } from '../../frame/routes.ts'
 import { announce } from '../../parts/live-region.tsx'
@@ -38,12 +38,7 @@ export default function Page() {
       <div class="file-types">
         <section aria-labelledby="message-title">
           <h2 id="message-title">{t('filetypes.input')}</h2>
-          <ReadView
-            reading={types}
-            rows={10}
-            isEmpty={(list) => list.length === 0}
-            empty={t('filetypes.none')}
-          >
+          <ReadView reading={types} rows={10} empty={t('filetypes.none')}>
             {(list) => (
               <CheckForm
                 key={opened.count}
@@ -137,9 +132,4 @@ function summaryOf({ steps }: Report): string {
 
 function isSame(one: Typed, other: Typed): boolean {
   return one.type === other.type && one.form === other.form && one.message === other.message
-}
-
-function asRefusal(error: unknown): Refusal {
-  if (error instanceof Refusal) return error
-  return new Refusal('refused', 0, error instanceof Error ? error.message : String(error))
 }

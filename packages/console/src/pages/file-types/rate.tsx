@@ -73,8 +73,7 @@ function Prices({ result }: { readonly result: unknown }) {
       caption={t('filetypes.prices')}
       hasCaption
       columns={columns()}
-      rows={services.map((service: PricedService, index) => ({ ...service, index }))}
-      keyOf={({ index }) => String(index)}
+      rows={services as readonly PricedService[]}
     />
   )
 }

@@ -161,7 +161,7 @@ interface FieldsProps {
 function Fields({ title, parts }: FieldsProps) {
   const read = parts.map(({ part, result }) => ({ part, ...fieldRows(result, ROWS_MAX) }))
   const all = read.flatMap(({ part, rows }) => rows.map((row) => ({ ...row, part })))
-  // Names of a message may repeat, as `a.b` and as `b` in `a`.
+  // A part is named in its first row.
   const rows = all.slice(0, ROWS_MAX).map((row, index) => ({ ...row, index }))
   const more = all.length - rows.length + read.reduce((sum, { more: left }) => sum + left, 0)
   const hasParts = parts.some(({ part }) => part !== '')
@@ -179,7 +179,6 @@ function Fields({ title, parts }: FieldsProps) {
           textColumn('filetypes.value', valueCell),
         ]}
         rows={rows}
-        keyOf={({ index }) => String(index)}
       />
       {more > 0 && <p class="muted">{t('filetypes.more', { count: formatNumber(more) })}</p>}
     </>

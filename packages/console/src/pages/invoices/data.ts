@@ -24,12 +24,9 @@ export async function readInvoices(
 ): Promise<Page<Fields>> {
   const page = Number(after ?? 0)
   const query = { action: 'query', ...filter, page, size: PAGE_SIZE }
-  const answer = await getAnswer('api/accountinvoices', query as never, { signal })
-  const { details, next_page: hasNext } = answer as unknown as {
-    readonly details: readonly Fields[]
-    readonly next_page: boolean
-  }
-  return { rows: details, next: hasNext ? String(page + 1) : null }
+  const answer = await getAnswer('api/accountinvoices', query, { signal })
+  const { details, next_page: hasNext } = answer
+  return { rows: details as readonly Fields[], next: hasNext ? String(page + 1) : null }
 }
 
 interface Period {
@@ -80,5 +77,5 @@ export interface Invoice {
 
 export async function readInvoice(aid: string, iid: string, signal: AbortSignal): Promise<Invoice> {
   const query = { action: 'download', aid, iid, format: 'json' }
-  return (await get('api/accountinvoices', query as never, { signal })) as unknown as Invoice
+  return (await get('api/accountinvoices', query, { signal })) as unknown as Invoice
 }

@@ -69,13 +69,7 @@ function Data({ invoice }: { readonly invoice: Read }) {
   return (
     <div class="stack">
       <Facts facts={facts} />
-      <Table
-        caption={t('invoices.lines')}
-        hasCaption
-        columns={lineColumns(taxes)}
-        rows={lines}
-        keyOf={(line) => String(lines.indexOf(line))}
-      />
+      <Table caption={t('invoices.lines')} hasCaption columns={lineColumns(taxes)} rows={lines} />
       {taxes.length > 0 && (
         <Table
           caption={t('invoices.taxes')}

@@ -1,5 +1,6 @@
 /** Payments, what may be done with one, and charges through gateways. */
 import { answerOf, get } from '../../api/client.ts'
+import type { DecimalText } from '../../api/figures.ts'
 import { type Fields, type Identified, type Page, readNewest } from '../../api/records.ts'
 import { textIn } from '../../parts/differences.ts'
 import { amountIn } from '../../parts/numbers.ts'
@@ -24,8 +25,8 @@ export async function readCharges(
   signal: AbortSignal,
 ): Promise<Page<Fields>> {
   const page = Number(after ?? 0)
-  const query = { page, size: CHARGES, ...(aid !== '' && { aid }) }
-  const rows = (await get('api/chargestatus', query as never, { signal })) as readonly Fields[]
+  const query = { page, size: CHARGES, ...(aid !== '' && { aid: aid as DecimalText }) }
+  const rows = await get('api/chargestatus', query, { signal })
   return { rows, next: rows.length === CHARGES ? String(page + 1) : null }
 }
 
@@ -53,10 +54,10 @@ export async function correct(how: Correction, payment: Fields, reason: string, 
   const options = { idempotencyKey: key }
   if (how === 'cancel') {
     const body = { action: 'cancel_payments', cancellations: [{ txid, amount }], reason }
-    await answerOf('api/pay', body as never, options)
+    await answerOf('api/pay', body, options)
   } else {
     const body = { adjustments: [{ id: txid, action: how }], reason }
-    await answerOf('api/adjustpayments', body as never, options)
+    await answerOf('api/adjustpayments', body, options)
   }
 }
 
@@ -89,5 +90,5 @@ export async function pay(fields: PaymentFields, key: string): Promise<void> {
     ...{ action: dir === 'tc' ? 'refund' : 'pay', method, payments: [payment] },
     ...(reason !== '' && { reason }),
   }
-  await answerOf('api/pay', body as never, { idempotencyKey: key })
+  await answerOf('api/pay', body, { idempotencyKey: key })
 }

@@ -44,9 +44,7 @@ export function Pay({ aid, onClose }: PayProps) {
   const values = form.values.value
   const text = (name: keyof PaymentFields, more: object = {}) => ({
     label: t(`payment.${name}`),
-    value: values[name],
-    onValue: (value: string) => form.set(name, value),
-    error: form.errorAt(name),
+    ...form.field(name),
     input: { readOnly: isSent, maxLength: 200, autocomplete: 'off', ...more } as const,
   })
   const choice = (

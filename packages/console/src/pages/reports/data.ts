@@ -1,4 +1,5 @@
 /** Saved reports, and their rows. */
+import type { BodyOf } from '../../api/call-types.ts'
 import { answerOf, call, get } from '../../api/client.ts'
 import type { DecimalText, Figure } from '../../api/figures.ts'
 import { type Fields, type Identified, readRecords } from '../../api/records.ts'
@@ -30,23 +31,15 @@ export async function runReport(
 ): Promise<Rows> {
   const page = Number(after ?? 0)
   const body = { key, page, size: PAGE_SIZE }
-  const answer = await answerOf('api/report', body as never, { signal, mayRepeat: true })
-  const {
-    details,
-    next_page: hasNext,
-    execution_time: seconds,
-  } = answer as unknown as {
-    readonly details: readonly Fields[]
-    readonly next_page: boolean
-    readonly execution_time: string
-  }
-  return { rows: details, next: hasNext ? String(page + 1) : null, seconds: String(seconds) }
+  const answer = await answerOf('api/report', body, { signal, mayRepeat: true })
+  const { details = [], next_page: hasNext, execution_time: seconds = '' } = answer
+  return { rows: details, next: hasNext ? String(page + 1) : null, seconds }
 }
 
 /** The first rows of a definition that is not saved. */
-export async function tryReport(report: Document): Promise<readonly Fields[]> {
-  const body = { report, page: 0, size: TRIED }
-  return (await call('api/report', body as never)) as unknown as readonly Fields[]
+export function tryReport(report: Document): Promise<readonly Fields[]> {
+  const body = { report, page: 0, size: TRIED } as BodyOf<'api/report'>
+  return call('api/report', body)
 }
 
 /** The stored document, with its version. */
@@ -56,7 +49,7 @@ export async function readReport(id: string, signal: AbortSignal): Promise<Saved
 }
 
 export async function deleteReport({ _id }: SavedReport): Promise<void> {
-  await call('billapi/reports/delete', { query: { _id: _id.$id } } as never)
+  await call('billapi/reports/delete', { query: { _id: _id.$id } })
 }
 
 export interface RowColumn {

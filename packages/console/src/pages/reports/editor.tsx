@@ -1,5 +1,6 @@
 /** Makes or changes a definition: it is tried before it is saved. */
 import { useState } from 'preact/hooks'
+import type { BodyOf } from '../../api/call-types.ts'
 import { call } from '../../api/client.ts'
 import { type FieldError, Refusal } from '../../api/errors.ts'
 import type { Fields } from '../../api/records.ts'
@@ -43,7 +44,8 @@ export function ReportEditor({ base, onChanged }: ReportEditorProps) {
   const setDocument = (document: Document) => form.set('document', document)
   const form = useForm({ document: edit.base }, async ({ document }) => {
     const body = bodyOf(document)
-    if (base === null) await call('billapi/reports/create', body as never)
+    if (base === null)
+      await call('billapi/reports/create', body as BodyOf<'billapi/reports/create'>)
     else await edit.write({ action: 'update', body, draft: document, onMerged: setDocument })
     const text = t('reports.saved', { name: textIn(document, 'key') })
     announce(text)

@@ -88,12 +88,7 @@ function ReportContent({ name, report, onChanged }: EditedProps & { readonly nam
         </ActionButton>
       </header>
       {isRun ? (
-        <ReadView
-          reading={reading}
-          rows={10}
-          isEmpty={({ rows }) => rows.length === 0 && after === null}
-          empty={t('reports.noRows')}
-        >
+        <ReadView reading={reading} rows={10} empty={t('reports.noRows')}>
           {({ rows, next, seconds }) => (
             <div class="stack">
               <p class="muted">{t('reports.took', { seconds })}</p>

@@ -12,7 +12,6 @@ interface RowTableProps {
 }
 
 export function RowTable({ name, report, rows }: RowTableProps) {
-  const numbers = new Map(rows.map((row, index) => [row, String(index)]))
   const columns = columnsOf(report, rows).map(
     (column): Column<Fields> => ({
       title: column.label,
@@ -20,14 +19,7 @@ export function RowTable({ name, report, rows }: RowTableProps) {
       cell: (row) => cellText(row, column),
     }),
   )
-  return (
-    <Table
-      caption={t('reports.rows', { name })}
-      columns={columns}
-      rows={rows}
-      keyOf={(row) => numbers.get(row) ?? ''}
-    />
-  )
+  return <Table caption={t('reports.rows', { name })} columns={columns} rows={rows} />
 }
 
 function cellText(row: Fields, column: RowColumn): string {

@@ -3,7 +3,8 @@ import './sessions.css'
 import { useEffect, useMemo, useState } from 'preact/hooks'
 import { followLive } from '../../api/live.ts'
 import { useRead } from '../../api/read.ts'
-import { keyOf, type OpenSession, readOpenSessions, type SessionPage } from '../../api/sessions.ts'
+import type { Page as RecordPage } from '../../api/records.ts'
+import { keyOf, type OpenSession, readOpenSessions } from '../../api/sessions.ts'
 import { linkHere, location } from '../../frame/routes.ts'
 import { FilterForm, NUMBER_INPUT } from '../../parts/filter.tsx'
 import { Connections, Refusals } from '../../parts/peers.tsx'
@@ -49,7 +50,7 @@ export default function Page() {
       <section aria-labelledby="open-sessions">
         <h2 id="open-sessions">{t('sessionlist.open')}</h2>
         <ReadView reading={reading} rows={10}>
-          {({ sessions, next }) => (
+          {({ rows: sessions, next }) => (
             <>
               {sessions.length === 0 && (
                 <p class="state">{t(emptyText(isFiltered, next !== null))}</p>
@@ -83,7 +84,7 @@ function emptyText(isFiltered: boolean, hasMore: boolean) {
 
 type Query = Readonly<Record<string, string>>
 
-function readSessions(query: Query, signal: AbortSignal): Promise<SessionPage> {
+function readSessions(query: Query, signal: AbortSignal): Promise<RecordPage<OpenSession>> {
   const named = [...FILTERS, 'after'].flatMap((name) => {
     const value = query[name]
     return value === undefined || value === '' ? [] : [[name, value] as const]

@@ -1,5 +1,6 @@
 /** Saves of a revision that others may have saved meanwhile: by version, merged by field. */
 import { useState } from 'preact/hooks'
+import type { BodyOf } from '../../api/call-types.ts'
 import { answerOf } from '../../api/client.ts'
 import { Refusal } from '../../api/errors.ts'
 import { type Fields, readRecords } from '../../api/records.ts'
@@ -50,7 +51,8 @@ export function useConcurrentEdit({ collection, key, revision, termsOf }: Edited
   const write = async ({ action, body, draft, onMerged }: Write): Promise<string | null> => {
     const path = `billapi/${collection}/${action}` as 'billapi/rates/update'
     try {
-      return savedId(await answerOf(path, body as never, { ifMatch: `"${versionOf(base.of)}"` }))
+      const ifMatch = `"${versionOf(base.of)}"`
+      return savedId(await answerOf(path, body as BodyOf<typeof path>, { ifMatch }))
     } catch (error) {
       const stored = storedIn(error)
       if (stored === null) throw error

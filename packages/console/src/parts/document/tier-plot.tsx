@@ -1,5 +1,6 @@
 /** Tiers as a staircase: price of a unit, total of a usage, and the revision before the edit. */
 import { useEffect, useState } from 'preact/hooks'
+import type { BodyOf } from '../../api/call-types.ts'
 import { call } from '../../api/client.ts'
 import { Refusal } from '../../api/errors.ts'
 import type { Figure } from '../../api/figures.ts'
@@ -240,10 +241,9 @@ async function readTotals({ price, method, points }: TotalsQuery, signal: AbortS
     subscriber: { plan: 'P' },
     events: points.map(({ units }) => ({ usaget: 'units', usagev: units, rate: 'R' })),
   }
-  const [answer] = (await call('api/quote', { cases: [quoted] } as never, {
-    signal,
-    isSilent: true,
-  })) as unknown as { readonly results?: readonly { readonly aprice: Figure }[] }[]
+  const body = { cases: [quoted] } as BodyOf<'api/quote'>
+  const details = await call('api/quote', body, { signal, isSilent: true })
+  const [answer] = details as { readonly results?: readonly { readonly aprice: Figure }[] }[]
   return (answer?.results ?? []).map(({ aprice }, index) => {
     return { ...(points[index] as Point), amount: aprice }
   })

@@ -12,7 +12,6 @@ const SIDES = ['before', 'after', 'difference'] as const
 export function ComparisonView({ comparison }: { readonly comparison: Comparison }) {
   const { cases, totals } = comparison
   const hasLines = cases.some(({ line }) => line !== undefined)
-  const rows = cases.map((each, index) => ({ ...each, index }))
   if (cases.length === 0) return <p class="state">{t('simulator.none')}</p>
   return (
     <>
@@ -38,8 +37,7 @@ export function ComparisonView({ comparison }: { readonly comparison: Comparison
         caption={t('simulator.each')}
         hasCaption
         columns={[...(hasLines ? LINE_COLUMNS() : CASE_COLUMNS()), ...PRICE_COLUMNS()]}
-        rows={rows}
-        keyOf={({ index }) => String(index)}
+        rows={cases}
       />
       <div class="buttons">
         <button type="button" onClick={() => saveCsv(cases)}>
@@ -52,13 +50,12 @@ export function ComparisonView({ comparison }: { readonly comparison: Comparison
 
 const SUMS = [{ name: 'aprice' }, { name: 'final_charge' }] as const
 type Sum = (typeof SUMS)[number]
-type Row = ComparedCase & { readonly index: number }
 
-const CASE_COLUMNS = (): readonly Column<Row>[] => [
+const CASE_COLUMNS = (): readonly Column<ComparedCase>[] => [
   textColumn('simulator.case', ({ name }) => name),
 ]
 
-const LINE_COLUMNS = (): readonly Column<Row>[] => [
+const LINE_COLUMNS = (): readonly Column<ComparedCase>[] => [
   textColumn('simulator.subscriber', ({ line }) => {
     return (
       line && <a href={link(`customer/sid/${line.sid}`, { tab: 'lines' })}>{String(line.sid)}</a>
@@ -73,9 +70,9 @@ const LINE_COLUMNS = (): readonly Column<Row>[] => [
   moneyColumn('simulator.charged', ({ line }) => line && formatMoney(line.final_charge)),
 ]
 
-const PRICE_COLUMNS = (): readonly Column<Row>[] => [
+const PRICE_COLUMNS = (): readonly Column<ComparedCase>[] => [
   ...SIDES.map((side) =>
-    moneyColumn<Row>(`simulator.${side}`, (row) => {
+    moneyColumn<ComparedCase>(`simulator.${side}`, (row) => {
       const price = row[side]?.final_charge
       if (price === undefined) return '—'
       return side === 'difference' ? differenceOf(price) : formatMoney(price)
@@ -92,7 +89,7 @@ function differenceOf(figure: Figure) {
 }
 
 /** Why there is no price, or what is granted otherwise than before. */
-function noteOf({ changed, before, after, error }: Row) {
+function noteOf({ changed, before, after, error }: ComparedCase) {
   if (error !== undefined) {
     return (
       <span class="error">

@@ -9,6 +9,7 @@ import { SIMULATOR } from '../../words/en/simulator.ts'
 import { addWords, t } from '../../words/words.ts'
 import { ActionButton } from '../action-button.tsx'
 import { Field } from '../field.tsx'
+import type { TextField } from '../form.tsx'
 import { announce } from '../live-region.tsx'
 import { Refused, Skeleton } from '../state.tsx'
 import { CASES_MAX, type Comparison, parseCases } from './cases.ts'
@@ -37,7 +38,7 @@ interface Run {
 const USAGES = ['cases', 'lines'] as const
 type Typed = typeof NOTHING
 type Errors = Partial<Record<keyof Typed, string>>
-type SetTyped = (name: keyof Typed) => (value: string) => void
+type FieldOf = (name: keyof Typed) => TextField
 const NOTHING = { usage: 'cases', text: '', plan: '', rate: '', last: String(CASES_MAX) }
 
 export function Simulator({ collection, base, draft }: SimulatorProps) {
@@ -45,7 +46,11 @@ export function Simulator({ collection, base, draft }: SimulatorProps) {
   const [errors, setErrors] = useState<Errors>({})
   const documents = JSON.stringify([collection, base, draft])
   const { run, start } = useRun(documents)
-  const set: SetTyped = (name) => (value) => setTyped((before) => ({ ...before, [name]: value }))
+  const field: FieldOf = (name) => ({
+    value: typed[name],
+    onValue: (value) => setTyped((before) => ({ ...before, [name]: value })),
+    error: errors[name] ?? null,
+  })
   const usage = typed.usage === 'lines' ? 'lines' : 'cases'
   const submit = (event: Event) => {
     event.preventDefault()
@@ -60,15 +65,10 @@ export function Simulator({ collection, base, draft }: SimulatorProps) {
       <form class="form" onSubmit={submit}>
         <Field
           label={t('simulator.usage')}
-          value={usage}
-          onValue={set('usage')}
+          {...field('usage')}
           choices={USAGES.map((value) => ({ value, label: t(`simulator.usage.${value}`) }))}
         />
-        {usage === 'cases' ? (
-          <CasesFields text={typed.text} error={errors.text ?? null} onText={set('text')} />
-        ) : (
-          <LinesFields typed={typed} errors={errors} set={set} />
-        )}
+        {usage === 'cases' ? <CasesFields {...field('text')} /> : <LinesFields field={field} />}
         <div class="buttons">
           <ActionButton action="api/quote" kind="main" isDisabled={isBusy}>
             {t(isBusy ? 'simulator.busy' : 'simulator.price')}
@@ -137,46 +137,22 @@ function useRun(documents: string) {
   return { run, start }
 }
 
-interface LinesFieldsProps {
-  readonly typed: Typed
-  readonly errors: Errors
-  readonly set: SetTyped
-}
-
-function LinesFields({ typed, errors, set }: LinesFieldsProps) {
+function LinesFields({ field }: { readonly field: FieldOf }) {
   return (
     <>
-      <Field
-        label={t('simulator.plan')}
-        value={typed.plan}
-        onValue={set('plan')}
-        error={errors.plan ?? null}
-      />
-      <Field
-        label={t('simulator.rate')}
-        value={typed.rate}
-        onValue={set('rate')}
-        hint={t('simulator.rateHint')}
-      />
+      <Field label={t('simulator.plan')} {...field('plan')} />
+      <Field label={t('simulator.rate')} {...field('rate')} hint={t('simulator.rateHint')} />
       <Field
         label={t('simulator.last')}
-        value={typed.last}
-        onValue={set('last')}
+        {...field('last')}
         input={{ inputMode: 'numeric' }}
         hint={t('simulator.linesHint')}
-        error={errors.last ?? null}
       />
     </>
   )
 }
 
-interface CasesFieldsProps {
-  readonly text: string
-  readonly error: string | null
-  readonly onText: (text: string) => void
-}
-
-function CasesFields({ text, error, onText }: CasesFieldsProps) {
+function CasesFields({ value: text, error, onValue: onText }: TextField) {
   const [tooLarge, setTooLarge] = useState<string | null>(null)
   const read = (event: Event) => {
     const [file] = (event.currentTarget as HTMLInputElement).files ?? []
