@@ -87,7 +87,7 @@ const move = post(PATH, {
     reply.header('cache-control', 'no-store')
     const to = toIn(values, timeZone)
     const details = await mover.move(to.atMs, actorOf(caller))
-    return { ...succeeded(details), input: { to: to.text } }
+    return succeeded(details, { input: { to: to.text } })
   },
 })
 

@@ -41,4 +41,5 @@ export const success = <D extends Schema, const P extends Members = Record<never
 ) => component(name, description, { status: DONE, desc: SUCCESS, ...more, details })
 
 /** The value of such an answer. */
-export const succeeded = <const D>(details: D) => ({ status: 1, desc: 'success', details }) as const
+export const succeeded = <const D, M extends object = object>(details: D, more: M = {} as M) =>
+  ({ status: 1, desc: 'success', ...more, details }) as const

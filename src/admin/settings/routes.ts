@@ -64,7 +64,7 @@ const read = get('/api/settings', {
   answer: {
     description: 'A setting.',
     schema: SETTINGS_ANSWER,
-    example: { ...succeeded('REDUCED'), input: { action: 'get', ...INPUT }, rev: 42 },
+    example: { ...succeeded('REDUCED', { input: { action: 'get', ...INPUT } }), rev: 42 },
     refused: REFUSED,
     others: { ...CODED, '405': 'badMethod' },
   },
@@ -88,7 +88,7 @@ const change = post('/api/settings', {
   answer: {
     description: 'The stored setting after the change.',
     schema: SETTINGS_ANSWER,
-    example: { ...succeeded('REDUCED'), input: { action: 'set', ...INPUT }, rev: 42 },
+    example: { ...succeeded('REDUCED', { input: { action: 'set', ...INPUT } }), rev: 42 },
     refused: REFUSED,
     others: { ...CODED, '413': 'tooLarge', '415': 'badType' },
   },
@@ -141,10 +141,10 @@ async function act(
   const by = { actor: actorOf(caller), isTrial }
   const { category, path } = address
   if (action === 'list') {
-    return { ...succeeded(settings.list()), input: { action, category, path } }
+    return succeeded(settings.list(), { input: { action, category, path } })
   }
   if (action === 'history') {
-    return { ...succeeded(await settings.history(address)), input: { action, category, path } }
+    return succeeded(await settings.history(address), { input: { action, category, path } })
   }
   const value = async () => {
     switch (action) {
@@ -159,7 +159,7 @@ async function act(
     }
   }
   const { details, ...more } = await value()
-  return { ...succeeded(details), input: { action, category, path }, ...more }
+  return { ...succeeded(details, { input: { action, category, path } }), ...more }
 }
 
 function restored(settings: Settings, address: SettingAddress, by: ChangeBy): Promise<ReadSetting> {
