@@ -210,14 +210,12 @@ class Trial {
 
   /** After a grant cut short no units are left, and all money together cannot buy one more unit. */
   #checkMaximal({ segment, reservation }: ServiceSession, usaget: string): void {
-    const {
-      pricing: { tariff },
-      counts: { access, chargedUnits },
-    } = segment!
+    const { pricing, counts } = segment!
+    const { access, chargedUnits } = counts
     const held = reservation.slices
       .filter(({ bucket }) => bucket === null)
       .reduce((sum, { units }) => sum + units, 0)
-    const price = (units: number) => priceOf(modelTariff(tariff), BigInt(units), access)
+    const price = (units: number) => priceOf(modelTariff(pricing.tariff), BigInt(units), access)
     let pool = 0n
     for (const { kind, free, limit } of this.#model.order(usaget, this.#now)) {
       const available = free + limit > 0n ? free + limit : 0n
@@ -267,17 +265,14 @@ interface SettleStep {
 }
 
 /** Assertions on every line, whatever came before it. */
-function checkLine(segment: Segment): void {
-  const {
-    pricing: { tariff },
-    counts: { chargedUnits, access, payments },
-  } = segment
-  const price = Number(priceOf(modelTariff(tariff), BigInt(chargedUnits), access))
-  expect(segment.counts.charged).toBe(price)
+function checkLine({ pricing, counts }: Segment): void {
+  const { chargedUnits, access, payments } = counts
+  const price = Number(priceOf(modelTariff(pricing.tariff), BigInt(chargedUnits), access))
+  expect(counts.charged).toBe(price)
   const paid = (kind: 'units' | 'money') =>
     payments.reduce((sum, payment) => sum + (payment.kind === kind ? payment.amount : 0), 0)
-  expect(paid('money') + segment.counts.debt).toBe(segment.counts.charged)
-  expect(paid('units') + segment.counts.chargedUnits).toBe(segment.counts.used)
+  expect(paid('money') + counts.debt).toBe(counts.charged)
+  expect(paid('units') + chargedUnits).toBe(counts.used)
 }
 
 function checkService(service: ServiceSession, modelled: ModelService): void {
@@ -288,21 +283,11 @@ function checkService(service: ServiceSession, modelled: ModelService): void {
   )
 }
 
-function totals(segment: Segment) {
-  const {
-    key,
-    number,
-    version,
-    counts: { access, used, chargedUnits, charged, debt, accountDebt },
-  } = segment
-  const {
-    counts: { forfeitedUnits, forfeitedMicros, late },
-  } = segment
+function totals({ key, number, version, counts }: Segment) {
+  const { access, used, chargedUnits, charged, debt, accountDebt } = counts
+  const { forfeitedUnits, forfeitedMicros, late } = counts
   const paid = Object.fromEntries(
-    segment.counts.payments.map((payment) => [
-      `${payment.owner}:${payment.bucketId}`,
-      payment.amount,
-    ]),
+    counts.payments.map((payment) => [`${payment.owner}:${payment.bucketId}`, payment.amount]),
   )
   return {
     key,
