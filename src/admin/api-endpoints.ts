@@ -1,4 +1,4 @@
-/** The endpoints that answer the API description; `api-pages.ts` makes it, also from these. */
+/** Endpoints that serve the API description, which `api-pages.ts` makes. */
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { anyValue, object, text } from '../catalog/entities/json-schema.ts'
 import { type Representations, sendKept } from './encodings.ts'

@@ -209,10 +209,20 @@ function reportedIn(snapshots: readonly MetricsSnapshot[]): Reported {
       if (name === SKIPPED) counts.push(...values.map(({ value }) => value))
       if (name === CUSTOMER_CIRCUIT) circuits.push(...values.map(({ value }) => value))
       if (name !== SKIPPED_ENTITY) continue
-      for (const { labels } of values) entities.push({ node, role, ...labels } as SkippedEntity)
+      for (const { labels } of values) entities.push(skippedEntity(node, role, labels))
     }
   }
   return { counts, circuits, entities }
+}
+
+function skippedEntity(
+  node: string,
+  role: string,
+  labels: Readonly<Partial<Record<string, string | number>>>,
+): SkippedEntity {
+  const label = (name: string) => String(labels[name] ?? '')
+  const [collection, name] = [label('collection'), label('name')]
+  return { node, role, collection, name, path: label('path'), reason: label('reason') }
 }
 
 /** Null without external customer mode. */

@@ -17,7 +17,7 @@ export interface Line {
   calledNumber: string
   /** Shared with the segment, as the counts are: never changed. */
   pricing: Pricing
-  counts: Counts
+  counts: Readonly<Counts>
   /**
    * `open` while the segment may grow, then the reason of its end. Usage reported after expiry may
    * extend an `expired` one once more.

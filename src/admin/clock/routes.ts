@@ -23,9 +23,11 @@ export interface ClockRoutes {
 }
 
 const PATH = '/api/clock'
+const READERS = ['read'] as const
+const MOVERS = [ADMIN] as const
 
 const show = get(PATH, {
-  access: ['read'],
+  access: READERS,
   isAsked: true,
   about: 'Show the time of the installation',
   answer: {
@@ -42,14 +44,14 @@ const show = get(PATH, {
   },
   async run({ mover, admit }: ClockRoutes, request, reply) {
     const { ordered } = await readParameters(request, reply)
-    await admit(request, ordered, ['read'])
+    await admit(request, ordered, READERS)
     reply.header('cache-control', 'no-store')
     return succeeded(mover.show())
   },
 })
 
 const move = post(PATH, {
-  access: [ADMIN],
+  access: MOVERS,
   isAsked: true,
   about: 'Move a test clock forward and run what is due',
   request: {
@@ -83,7 +85,7 @@ const move = post(PATH, {
   },
   async run({ mover, admit, timeZone }: ClockRoutes, request, reply) {
     const { values, ordered } = await readParameters(request, reply)
-    const caller = await admit(request, ordered, [ADMIN])
+    const caller = await admit(request, ordered, MOVERS)
     reply.header('cache-control', 'no-store')
     const to = toIn(values, timeZone)
     const details = await mover.move(to.atMs, actorOf(caller))

@@ -18,6 +18,7 @@ export const VALID = typed<true>({
   description: 'The write was only tried, and nothing is stored.',
 })
 
+/** The schema with null as another type. */
 export const nullable = <S extends Schema>(schema: S) =>
   typed<ValueOf<S> | null>({ ...schema, type: [schema['type'], 'null'] })
 

@@ -43,7 +43,7 @@ interface Declared<A> {
   readonly access: RouteAccess
   /** Public if `admin.openPaths` has it. */
   readonly openPath?: Config['admin']['openPaths'][number]
-  /** Whether `run` admits the caller: by parameters in the body, or to some of them. */
+  /** `run` calls `admit`: credentials may be in the body, or the roles depend on parameters. */
   readonly isAsked?: true
   /** Served by POST, too. */
   readonly isAlsoPosted?: true
@@ -63,22 +63,24 @@ export interface EndpointDescription extends Declared<unknown> {
 
 /** `D`: the parts of the server that `run` uses. */
 export interface Endpoint<D> extends EndpointDescription {
-  run(deps: D, request: FastifyRequest, reply: FastifyReply): Promise<unknown>
+  readonly run: (deps: D, request: FastifyRequest, reply: FastifyReply) => Promise<unknown>
 }
 
 /** `run` answers what is described. */
 interface Declaration<D, A> extends Declared<A> {
-  run(
+  readonly run: (
     deps: D,
     request: FastifyRequest,
     reply: FastifyReply,
-  ): Promise<NoInfer<A> | { readonly status: 0 } | FastifyReply>
+  ) => Promise<NoInfer<A> | { readonly status: 0 } | FastifyReply>
 }
 
+/** An endpoint that only reads, unless it says `writesByGet`. */
 export function get<D, A>(path: string, declared: Declaration<D, A>): Endpoint<D> {
   return { method: 'GET', path, ...declared }
 }
 
+/** An endpoint that writes. */
 export function post<D, A>(path: string, declared: Declaration<D, A>): Endpoint<D> {
   return { method: 'POST', path, ...declared }
 }
@@ -105,6 +107,7 @@ export const CODED = {
   '503': 'unavailable',
 } as const
 
+/** Serves them with their access; those that `openPaths` names are public. */
 export function addEndpoints<D>(
   routes: FastifyInstance,
   endpoints: readonly Endpoint<D>[],

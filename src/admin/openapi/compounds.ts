@@ -49,7 +49,7 @@ const VALUES: Readonly<Record<string, Schema>> = {
   jsonObject: mapOf(ref('jsonValue'), 'A JSON object.'),
   customFields: mapOf(
     ref('jsonValue'),
-    'Fields that the operator, the caller or a customer system names; stored unchanged.',
+    'Fields with any names: those of the operator, of the caller or of another system.',
   ),
   comparedValue: anyValue('A text, number, flag or list that is compared; stored unchanged.'),
   // Not defined with `jsonValue`: types generated from a recursive list would be useless.

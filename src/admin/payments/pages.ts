@@ -102,6 +102,7 @@ export const RETURN_MS = 10
 
 const back = get('/paymentgateways/OkPage', {
   access: 'public',
+  writesByGet: true,
   about: 'Return of a hosted page; the gateway verifies its result',
   config: { loopMsMax: RETURN_MS },
   request: {

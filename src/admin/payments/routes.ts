@@ -1,4 +1,4 @@
-/** Routes below `/paymentgateways`: pages of customers, their list and notifications. */
+/** Routes below `/paymentgateways`: the list of gateways, and their notifications. */
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import {
   closed,

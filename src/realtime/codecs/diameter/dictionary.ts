@@ -132,6 +132,7 @@ function avpOf(entry: AvpEntry, name: string, codeText: string): Avp {
     if (!valueNames.has(value.code)) valueNames.set(value.code, value.name)
   }
   const isNamed = values.size > 0
+  const type = entry.type ?? 'OctetString'
   return {
     name,
     code,
@@ -139,8 +140,8 @@ function avpOf(entry: AvpEntry, name: string, codeText: string): Avp {
     codeText,
     nameJson: JSON.stringify(name),
     codeJson: JSON.stringify(codeText),
-    type: entry.type ?? 'OctetString',
-    isBinary: entry.isBinary ?? binaryCodes.has(codeText),
+    type,
+    isBinary: entry.isBinary ?? (type === 'OctetString' && binaryCodes.has(codeText)),
     isMandatory: entry.flags?.mandatory ?? false,
     values: isNamed ? values : null,
     valueNames: isNamed ? valueNames : null,
