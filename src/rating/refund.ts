@@ -161,8 +161,7 @@ class RefundWork implements Refund, UnitWork<WorkState> {
     if (requested > segment.counts.used) return denied(request, 'refundLimit')
     if (requested < 0 || requested === segment.counts.used) return this.#whole(index, segment)
     const { refunded, remaining } = splitUnits(segment, requested)
-    this.#giveBack(refunded)
-    const service = this.#ended(index, refunded, remaining)
+    const service = this.#ended(index, this.#giveBack(refunded), remaining)
     service.usedTotal -= refunded.counts.used
     return refundOutcome(request, requested, service)
   }
@@ -196,7 +195,7 @@ class RefundWork implements Refund, UnitWork<WorkState> {
     const { services } = session
     const service = services[index] as ServiceSession
     const { refunded, remaining } = splitMoney(service.segment as Segment, micros)
-    this.#giveBack(refunded)
+    const given = this.#giveBack(refunded)
     const left = withSegment(service, remaining)
     services[index] = left
     const { ratingGroup, calledNumber, serviceIdentifier } = service
@@ -204,13 +203,12 @@ class RefundWork implements Refund, UnitWork<WorkState> {
     if (known === undefined) {
       services.push(emptyService(ratingGroup, MONEY_USAGE, calledNumber, serviceIdentifier))
     }
-    this.#ended(known === undefined ? services.length - 1 : services.indexOf(known), refunded, null)
+    this.#ended(known === undefined ? services.length - 1 : services.indexOf(known), given, null)
     return left
   }
 
   #whole(index: number, segment: Segment): ServiceOutcome {
-    this.#giveBack(segment)
-    const service = this.#ended(index, recomputable(segment), null)
+    const service = this.#ended(index, recomputable(this.#giveBack(segment)), null)
     service.usedTotal -= segment.counts.used
     return refundOutcome(service, segment.counts.used, service)
   }
@@ -241,17 +239,26 @@ class RefundWork implements Refund, UnitWork<WorkState> {
     return one !== undefined && more.length === 0 ? one : -1
   }
 
-  #giveBack({ counts }: Segment): void {
+  /**
+   * Returns the segment as it is given back. A counter falls to 0 at most: a refund without an
+   * event may have reduced it before.
+   */
+  #giveBack(segment: Segment): Segment {
     this.subscriber = copyOwner(this.subscriber)
     this.account = this.account === null ? null : copyOwner(this.account)
-    for (const { owner, bucketId, amount } of counts.payments) {
-      const state = owner === 0 ? this.subscriber : this.account
-      const bucket = state?.buckets.find(({ id }) => id === bucketId)
+    const given = copySegment(segment)
+    const { counts } = given
+    for (const payment of counts.payments) {
+      const state = payment.owner === 0 ? this.subscriber : this.account
+      const bucket = state?.buckets.find(({ id }) => id === payment.bucketId)
       // A counter may have been removed since, together with its cycle.
       if (bucket === undefined) continue
-      bucket.spent -= amount
-      bucket.free += amount
+      if (bucket.counter !== '') payment.amount = Math.min(payment.amount, bucket.spent)
+      bucket.spent -= payment.amount
+      bucket.free += payment.amount
     }
+    counts.payments = counts.payments.filter(({ amount }) => amount !== 0)
+    return given
   }
 }
 

@@ -1,6 +1,9 @@
 /** Partial refunds of an event, and refunds without a known event. */
 import { describe, expect, it } from 'vitest'
-import type { PlanRevision, RateRevision } from '../../src/domain/catalogue.ts'
+import { lineDocument } from '../../src/catalog/records/usage/line-document.ts'
+import { addLine, emptySums } from '../../src/catalog/records/usage/line-sums.ts'
+import { checkLines } from '../../src/cli/audit/recorded-check.ts'
+import type { PlanRevision, RateRevision, SubscriberProfile } from '../../src/domain/catalogue.ts'
 import type { ServiceRequest } from '../../src/domain/charge-request.ts'
 import { explain } from '../../src/domain/explain.ts'
 import type { Line } from '../../src/domain/line.ts'
@@ -26,13 +29,13 @@ interface SetUp {
   buckets?: Buckets
   plan?: Partial<PlanRevision>
   rates?: RateRevision[]
-  barred?: boolean
+  profile?: Partial<SubscriberProfile>
 }
 
-function sceneOf({ buckets = WITH_MONEY, plan = {}, rates = RATES, barred = false }: SetUp = {}) {
+function sceneOf({ buckets = WITH_MONEY, plan = {}, rates = RATES, profile = {} }: SetUp = {}) {
   const scene = new RatingFixture(buckets)
   scene.catalogue = catalogueOf(rates, [planOf('PREPAID', { ...FAR, ...plan })])
-  scene.profile = profileOf({ ...FAR, barred })
+  scene.profile = profileOf({ ...FAR, ...profile })
   let number = 0
   const send = (refund: boolean, services: ServiceRequest[], more = {}) => {
     number += 1
@@ -46,6 +49,9 @@ function sceneOf({ buckets = WITH_MONEY, plan = {}, rates = RATES, barred = fals
     takeAll: (...services: ServiceRequest[]) => send(false, services),
     back: (usaget: string, count: number, ratingGroup = -1) =>
       send(true, [units(usaget, count, ratingGroup)]),
+    /** A refund with a session id of its own. */
+    backAlone: (usaget: string, count: number) =>
+      send(true, [units(usaget, count)], { sessionId: 'alone' }),
     backAll: (...services: ServiceRequest[]) => send(true, services),
     units,
     free: (name = 'MONEY') => scene.bucket(name).free,
@@ -194,6 +200,58 @@ describe('a partial refund of an event', () => {
   })
 })
 
+describe('a refund of an event, after one without an event has reduced the counter', () => {
+  it.each([
+    { counts: [-1], paid: [[-95]] },
+    { counts: [98, 2], paid: [[-95], []] },
+  ])('empties the counter of a group: $counts', ({ counts, paid }) => {
+    const { scene, take, back, backAlone, units } = sceneOf({
+      buckets: {},
+      plan: { groups: [groupOf('MIN', 140)] },
+    })
+    take('sms', 100)
+    const services = [units('sms', 40)]
+    scene.send({ kind: 'start', requestNumber: 0, sessionId: 'open', services })
+    backAlone('sms', 5)
+    expect(scene.subscriber.buckets).toMatchObject([{ spent: 95, reserved: 40 }])
+    for (const count of counts) expect(back('sms', count).reason).toBe('granted')
+    expect(scene.subscriber.buckets).toMatchObject([{ spent: 0, reserved: 40, free: -40 }])
+    const lines = scene.lines.slice(2)
+    expect(lines.map((line) => line.counts.payments.map(({ amount }) => amount))).toEqual(paid)
+    const sum = (of: 'used' | 'includedUnits') =>
+      lines.reduce((all, one) => all + one.counts[of], 0)
+    expect([sum('used'), sum('includedUnits')]).toEqual([-100, -100])
+    expect(differencesOf(scene)).toEqual([])
+  })
+
+  it.each([
+    ['sms', [-1]],
+    ['sms', [8, 2]],
+    ['money', [30]],
+  ])('empties postpaid credit and its limit, at the full price: %s %j', (usaget, counts) => {
+    const plan = { connectionType: 'postpaid' as const }
+    const profile = { accountCreditLimit: 1000 }
+    const { scene, take, back, backAlone } = sceneOf({ buckets: {}, plan, profile })
+    take('sms', 10)
+    backAlone('money', 12)
+    const spent = () => [scene.subscriber, scene.account].map(({ buckets }) => buckets[0]?.spent)
+    expect(spent()).toEqual([18, 18])
+    for (const count of counts) expect(back(usaget, count).reason).toBe('granted')
+    expect(spent()).toEqual([0, 0])
+    const charged = scene.lines.slice(2).map((line) => line.counts.charged)
+    expect(charged.reduce((sum, micros) => sum + micros, 0)).toBe(-30)
+    for (const line of scene.lines) expect(explained(line)).toBe(line.counts.charged)
+    expect(differencesOf(scene)).toEqual([])
+  })
+
+  /** As the audit finds them between the balances and the lines. */
+  function differencesOf({ lines, subscriber, account }: RatingFixture) {
+    const [own, shared] = [emptySums(), emptySums()]
+    for (const line of lines) addLine(lineDocument(line), own, shared)
+    return [...checkLines(subscriber, own), ...checkLines(account, shared)]
+  }
+})
+
 describe('a refund without an event', () => {
   it('credits an amount of money, once', () => {
     const { scene, back, free } = sceneOf()
@@ -317,7 +375,7 @@ describe('a refund without an event', () => {
   })
 
   it('is accepted for barred subscribers', () => {
-    const { back, free } = sceneOf({ barred: true })
+    const { back, free } = sceneOf({ profile: { barred: true } })
     expect(back('sms', 2).reason).toBe('granted')
     expect(free()).toBe(106)
   })
