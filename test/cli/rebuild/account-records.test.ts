@@ -15,6 +15,7 @@ import type { CreditedInclude } from '../../../src/domain/credit.ts'
 import type { OperationLine } from '../../../src/domain/line.ts'
 import type { Payment } from '../../../src/domain/segment-parts.ts'
 import { owner as ownerOf } from '../../support/cli/recorded-accounts.ts'
+import { withFields } from '../../support/domain/lines.ts'
 import { paymentOf } from '../../support/domain/requests.ts'
 import { bucketOf } from '../../support/ledger/fixture.ts'
 import { lineOf, NOW_MS } from '../../support/recorder/accounts.ts'
@@ -39,7 +40,7 @@ function restored(states: readonly OwnerState[], payments: Payment[], usedMs = N
   for (const state of states) {
     for (const bucket of state.buckets) records.addProjection(balanceDocument(state, bucket, ''))
   }
-  const line = { ...lineOf(1, 1, 'a'), firstMs: usedMs, lastMs: usedMs, payments }
+  const line = withFields(lineOf(1, 1, 'a'), { firstMs: usedMs, lastMs: usedMs, payments })
   records.addLine(lineDocument(line))
   const owners = records.restore()
   return { owners, account: { aid: 1, lines: 1, operations: 0, owners } }
@@ -118,7 +119,7 @@ describe('the credit of a refund that refers to no event', () => {
     const done = operate({ ...owner(1, []), version: 0, nextBucketId: id }, operation, NOW_MS)
     records.addLine(balanceLineDocument(lineOfOperation(done, operation, 'o'), ''))
     const payment = paid({ kind: 'creditedMoney', bucketId: id, amount: -amount, counter: '' })
-    const line = { ...lineOf(1, 1, 'a'), charged: -amount, payments: [payment] }
+    const line = withFields(lineOf(1, 1, 'a'), { charged: -amount, payments: [payment] })
     records.addLine(lineDocument(line))
     return records.restore()[0]?.state?.buckets[0]
   }

@@ -82,7 +82,7 @@ export async function pay(fields: PaymentFields, key: string): Promise<void> {
   const amount = amountIn(fields.amount) ?? ''
   const number = invoice.trim()
   const payment = {
-    ...{ aid: Number(aid), amount, dir },
+    ...{ aid: Number(aid), amount, dir: dir === 'tc' ? ('tc' as const) : ('fc' as const) },
     ...(number !== '' && dir === 'fc' && { pays: { inv: { [number]: amount } } }),
     ...(hasBank(method) && { payer_name: payer, deposit_slip_bank: bank }),
   }
