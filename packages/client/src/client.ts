@@ -39,6 +39,10 @@ export function createClient<P = Paths>({ url, token }: ClientOptions): Client<P
   async function call(path: string, body: string | null, options: CallOptions): Promise<unknown> {
     const { idempotencyKey, ifMatch, signal } = options
     const bearer = typeof token === 'function' ? await token() : token
+    // The error of fetch would quote the token.
+    if (bearer !== undefined && /\p{Cc}/u.test(bearer)) {
+      throw new TypeError('The token has a line break or another control character')
+    }
     const response = await fetch(`${base}${path}`, {
       method: body === null ? 'GET' : 'POST',
       headers: {
@@ -48,6 +52,8 @@ export function createClient<P = Paths>({ url, token }: ClientOptions): Client<P
         ...(ifMatch !== undefined && { 'if-match': `"${ifMatch}"` }),
       },
       body,
+      // A redirect could get the secrets of the request, or make a GET of a POST: it is a refusal.
+      redirect: 'manual',
       ...(signal !== undefined && { signal }),
     })
     const answer = parsed(await response.text())
@@ -59,13 +65,20 @@ export function createClient<P = Paths>({ url, token }: ClientOptions): Client<P
   const client = {
     get: (path: string, parameters: object = {}, options: CallOptions = {}) => {
       const present = Object.entries(parameters).filter(([, value]) => value !== undefined)
-      const query = new URLSearchParams(present.map(([name, value]) => [name, String(value)]))
+      const query = new URLSearchParams(present.map(([name, value]) => [name, queryText(value)]))
       return call(query.size === 0 ? path : `${path}?${query}`, null, options)
     },
     post: (path: string, body: object = {}, options: CallOptions = {}) =>
       call(path, JSON.stringify(body), options),
   }
   return client as Client<P>
+}
+
+/** Compound values as JSON text, but dates in ISO 8601. */
+function queryText(value: unknown): string {
+  if (typeof value !== 'object' || value === null) return String(value)
+  if (!('sec' in value && 'usec' in value)) return JSON.stringify(value)
+  return new Date(Number(value.sec) * 1000 + Number(value.usec) / 1000).toISOString()
 }
 
 /** Undefined if the text is not JSON: a proxy may answer in HTML. */

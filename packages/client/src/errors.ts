@@ -52,13 +52,19 @@ export function errorOf(status: number, answer: unknown): ApiError | null {
   const isJson = typeof answer === 'object' && answer !== null
   const body: Refused = isJson ? answer : {}
   const isOk = status >= 200 && status < 300
-  if (isOk && isJson && (body.status !== 0 || body.returnCode !== undefined)) return null
+  if (isOk && isJson && !isRefused(body)) return null
   const { message, desc, error_description, data } = body
   const bare = isOk ? 'The answer is not JSON' : `HTTP ${status}`
   const text = message ?? data?.message ?? desc ?? error_description ?? bare
   const codes = [body.code, body.errorCode, body.returnCode]
   const code = codes.find((each) => typeof each === 'number') ?? status
   return new ApiError(text, status, code, issuesOf(body, text), answer)
+}
+
+/** `remove` answers with the number of lines, which may be 0, or false. */
+function isRefused({ status, desc, returnCode }: Refused): boolean {
+  if (status === 0) return desc !== 'success' && returnCode === undefined
+  return status === false
 }
 
 /** Without `fields`, `display` names them as JSON text. */

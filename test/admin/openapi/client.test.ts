@@ -17,10 +17,9 @@ const WALK = fileURLToPath(new URL('./client/walk.ts', import.meta.url))
 const folder = useFolder()
 const installed = join(folder, 'node_modules/@tollgate/client')
 beforeAll(() => {
-  const npm = (...args: string[]) =>
-    execFileSync('npm', [...args, '-w', 'packages/client'], { cwd: HOUSE, encoding: 'utf8' })
-  npm('run', '-s', 'build')
-  const file = npm('pack', '-s', '--pack-destination', folder).trim()
+  const pack = ['pack', '-s', '--ignore-scripts=false', '-w', 'packages/client']
+  const args = [...pack, '--pack-destination', folder]
+  const file = execFileSync('npm', args, { cwd: HOUSE, encoding: 'utf8' }).trim()
   mkdirSync(installed, { recursive: true })
   execFileSync('tar', ['-xzf', join(folder, file), '-C', installed, '--strip-components=1'])
 })
@@ -168,6 +167,53 @@ describe('the packed client', () => {
     expect(await refused(charging.post('/realtime/down', {}))).toMatchObject({
       ...{ status: 503, code: -91, message: 'Store is down', answer: failed },
     })
+  })
+
+  it('takes 0 removed lines for a success, and false for a refusal', async () => {
+    const answers = {
+      none: { status: 0, desc: 'success', input: {} },
+      failed: { status: false, desc: 'remove failed', input: {} },
+      unmerged: { status: 0, desc: 'failure', input: {} },
+    }
+    const { url } = await bareServer((server) => {
+      for (const [name, answer] of Object.entries(answers)) server.get(`/${name}`, () => answer)
+    })
+    const api = await clientOf({ url })
+    expect(await api.get('/none')).toEqual(answers.none)
+    expect(await refused(api.get('/failed'))).toMatchObject({ message: 'remove failed' })
+    expect(await refused(api.get('/unmerged'))).toMatchObject({ message: 'failure' })
+  })
+
+  it('does not follow redirects', async () => {
+    const paths: string[] = []
+    const { url } = await bareServer((server) => {
+      server.addHook('onRequest', async (request) => void paths.push(request.url))
+      server.post('/:status', async ({ params }, reply) => {
+        return reply.redirect('/elsewhere', Number((params as { status: string }).status))
+      })
+    })
+    const api = await clientOf({ url })
+    expect(await refused(api.post('/301'))).toMatchObject({ status: 301, message: 'HTTP 301' })
+    expect(await refused(api.post('/307'))).toMatchObject({ status: 307 })
+    expect(paths).toEqual(['/301', '/307'])
+  })
+
+  it('sends dates as ISO texts and other compound values as JSON text', async () => {
+    const { url } = await bareServer((server) => {
+      server.get('/query', ({ query }) => query)
+    })
+    const api = await clientOf({ url })
+    const date = { sec: 1_772_323_200, usec: 250_000 }
+    expect(await api.get('/query', { date, stamps: ['a'], query: { date }, size: 1 })).toEqual({
+      date: '2026-03-01T00:00:00.250Z',
+      ...{ stamps: '["a"]', query: JSON.stringify({ date }), size: '1' },
+    })
+  })
+
+  it('does not quote a token that has a line break', async () => {
+    const api = await clientOf({ token: 'secret\nsecret' })
+    const error: unknown = await api.get('/api/bill').catch((thrown: unknown) => thrown)
+    expect(String(error)).toBe('TypeError: The token has a line break or another control character')
   })
 
   it('throws refusals with their code and fields', async () => {
