@@ -3,12 +3,18 @@
  * because the generator shares the machine with the product.
  */
 import { connect, type Socket } from 'node:net'
+import { performance } from 'node:perf_hooks'
 import { answerLength, fateOf, type HttpDialect, readAnswer } from './http-messages.ts'
 import type { Link, LinkOptions } from './link.ts'
 import { answerNumber } from './tally.ts'
 
 const BUFFER_BYTES = 16 * 1024
 const LOST = answerNumber(0, 0)
+/**
+ * The product closes connections that are idle for 10 s, perhaps at the moment of a request. Ones
+ * that may be about to be closed are replaced, as connection pools do.
+ */
+const IDLE_MS_MAX = 8_000
 
 export class HttpLink implements Link {
   readonly slots: number
@@ -47,6 +53,7 @@ class Connection {
   readonly #buffer = Buffer.allocUnsafe(BUFFER_BYTES)
   #socket: Socket | null = null
   #isBusy = false
+  #usedMs = 0
   /** The received part of an incomplete answer. */
   #received = ''
 
@@ -70,12 +77,17 @@ class Connection {
   send(session: number): void {
     const { ring, firstSubscriber, run } = this.#options
     const body = this.#dialect.body(ring, session, firstSubscriber, run)
+    const socket = this.#connected()
     this.#isBusy = true
-    this.#connected().write(`${this.#head}${body.length}\r\n\r\n${body}`, 'latin1')
+    socket.write(`${this.#head}${body.length}\r\n\r\n${body}`, 'latin1')
   }
 
   close(): void {
     this.#isBusy = false
+    this.#disconnect()
+  }
+
+  #disconnect(): void {
     this.#received = ''
     const socket = this.#socket
     this.#socket = null
@@ -83,6 +95,9 @@ class Connection {
   }
 
   #connected(): Socket {
+    const nowMs = performance.now()
+    if (this.#socket !== null && nowMs - this.#usedMs > IDLE_MS_MAX) this.#disconnect()
+    this.#usedMs = nowMs
     if (this.#socket !== null) return this.#socket
     const callback = (bytes: number, buffer: Uint8Array) => {
       if (this.#socket === socket) this.#take((buffer as Buffer).toString('latin1', 0, bytes))

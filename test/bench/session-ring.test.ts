@@ -43,6 +43,22 @@ describe('the session ring', () => {
     expect(seen[24]).toBe('4 2 0')
   })
 
+  it('spreads starts and releases evenly after the first, shorter sessions', () => {
+    const ring = new SessionRing({ sessions: 132, subscribers: 1_320 })
+    const turn = () => {
+      const steps = Array.from({ length: 132 }, () => {
+        const session = ring.take()
+        const step = ring.step[session] ?? -1
+        ring.release(session, 'admitted')
+        return step
+      })
+      return Array.from({ length: 12 }, (_, step) => steps.filter((one) => one === step).length)
+    }
+    expect(turn()[0]).toBe(132)
+    for (let skipped = 0; skipped < 12; skipped += 1) turn()
+    for (const count of turn()) expect(count).toBeLessThanOrEqual(2 * 12)
+  })
+
   it('never has two sessions of one subscriber', () => {
     const ring = new SessionRing({ sessions: 7, subscribers: 23 })
     for (let turn = 0; turn < 5_000; turn += 1) {
