@@ -6,7 +6,7 @@ import { isGroupCounter } from './counters.ts'
 import { copyPayment } from './counts.ts'
 import { debtIn, forgive, ownerAt } from './debt.ts'
 import { isSamePayer, paymentsOf } from './price-continuation.ts'
-import { appended, recordCounter, recordPayment } from './segment.ts'
+import { appended, recordPayment } from './segment.ts'
 import type { Payment } from './segment-parts.ts'
 import type { Segment } from './session.ts'
 
@@ -76,18 +76,39 @@ function returnPaid(
   micros: number,
   isMeant: (payment: Payment) => boolean,
 ): number {
-  const earlier = segment.counts.carried?.payments ?? []
+  const { carried, payments } = segment.counts
+  const earlier = carried?.payments ?? []
+  const onlyEarlier = earlier.filter((one) => !payments.some((own) => isSamePayer(own, one)))
   let left = micros
-  for (const payment of [...earlier, ...segment.counts.payments].reverse()) {
+  for (const payment of [...onlyEarlier, ...payments].reverse()) {
     if (!isMeant(payment)) continue
     const isIts = (other: Payment) => isSamePayer(other, payment)
     const before = earlier.find(isIts)?.amount ?? 0
-    const returned = Math.min(left, before + (segment.counts.payments.find(isIts)?.amount ?? 0))
+    const returned = Math.min(left, before + (payments.find(isIts)?.amount ?? 0))
     if (returned <= 0) continue
     left -= returned
-    returnTo(work, ownPayment(segment, payment), returned)
+    returnTo(work, segment, payment, returned)
   }
   return left
+}
+
+/**
+ * The bucket may have been removed since, together with the cycle of its counter. A counter falls
+ * to 0 at most: a refund without an event may have reduced it before. The rest was returned then.
+ */
+function returnTo(work: SettlementWork, segment: Segment, payment: Payment, amount: number): void {
+  const ref: BucketRef = { owner: payment.owner, id: payment.bucketId }
+  const known = findBucket(work, ref)
+  if (known === undefined) {
+    ownPayment(segment, payment).amount -= amount
+    return
+  }
+  const returned = known.counter === '' ? amount : Math.min(amount, known.spent)
+  if (returned === 0) return
+  const bucket = writableBucket(work, ref)
+  bucket.spent -= returned
+  bucket.free += returned
+  recordPayment(segment, ref, bucket, 0 - returned, payment.kind)
 }
 
 function ownPayment(segment: Segment, payment: Payment): Payment {
@@ -96,15 +117,4 @@ function ownPayment(segment: Segment, payment: Payment): Payment {
   const own = { ...copyPayment(payment), amount: 0 }
   segment.counts.payments = appended(segment.counts.payments, own)
   return own
-}
-
-/** The bucket may have been removed since, together with the cycle of its counter. */
-function returnTo(work: SettlementWork, payment: Payment, amount: number): void {
-  payment.amount -= amount
-  const ref: BucketRef = { owner: payment.owner, id: payment.bucketId }
-  if (findBucket(work, ref) === undefined) return
-  const bucket = writableBucket(work, ref)
-  bucket.spent -= amount
-  bucket.free += amount
-  recordCounter(payment, bucket)
 }

@@ -301,7 +301,7 @@ function paymentOf(
   return undefined
 }
 
-export function recordCounter(payment: Payment, bucket: Bucket): void {
+function recordCounter(payment: Payment, bucket: Bucket): void {
   if (bucket.counter === '') return
   payment.left = Math.max(0, bucket.limit - bucket.spent)
   payment.total = Math.max(0, bucket.limit)

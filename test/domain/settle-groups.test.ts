@@ -8,7 +8,9 @@ import {
   assertConserved,
   type Bucket,
   bucketOrder,
+  copyOwner,
   type FundingSource,
+  type OwnerSlot,
   type OwnerState,
   paysFor,
 } from '../../src/domain/bucket.ts'
@@ -19,6 +21,7 @@ import type { CategoryPrice, Payment } from '../../src/domain/segment-parts.ts'
 import type { Segment, ServiceSession } from '../../src/domain/session.ts'
 import { settle } from '../../src/domain/settle.ts'
 import { charge, type Tariff } from '../../src/domain/tariff.ts'
+import { PLAIN_TERMS } from '../../src/domain/tariff-terms.ts'
 import { modelTariff, SMALL, tariffOf, tariffWithTerms } from '../support/domain/arbitraries.ts'
 import { frozen } from '../support/domain/frozen.ts'
 import { priceOf } from '../support/domain/model-price.ts'
@@ -77,6 +80,8 @@ class Trial {
   readonly services: ServiceSession[] = [0, 1].map((group) => emptyService(group, 'data', ''))
   readonly used = [0, 0]
   readonly ended: Segment[] = []
+  /** By slot and id of the counter. */
+  readonly #refunds = new Map<string, number>()
   readonly #drawn: Drawn
   readonly #payers: FundingSource[]
   #hasOverUse = false
@@ -112,14 +117,14 @@ class Trial {
     this.#payers.push({ owner: 0, id: ownId, isGroup: false, limitCounter: limitCounter })
   }
 
-  step(index: 0 | 1, used: number, asked: number, end: 'none' | 'closed'): Settlement {
+  step(index: 0 | 1, used: number, asked: number, end: 'none' | 'closed', key = 'a'): Settlement {
     const { tariff, wholesale, credit } = this.#drawn
     const others: CategoryPrice[] =
       wholesale === null
         ? []
         : [{ category: 'wholesale', rateKey: 'W', tariff: wholesale, isAdded: true }]
-    const more = { payers: this.#payers, others, isPrepaid: credit === null, hasGroups: true }
-    const next = startOf(tariff, more)
+    const funding = { fundingSources: this.#payers, isPrepaid: credit === null, hasGroups: true }
+    const next = startOf(tariff, { key, others, ...funding })
     const { subscriber, account } = this
     const order = credit === null ? bucketOrder(subscriber, account, paysFor('data'), 0) : []
     const service = this.services[index]!
@@ -138,10 +143,40 @@ class Trial {
     this.account = settled.account!
     this.services[index] = settled.service
     this.used[index] = this.used[index]! + used
-    for (const { segment, state } of settled.changes)
-      if (state === 'closed') this.ended.push(segment)
+    for (const { segment, state } of settled.changes) if (state !== 'open') this.ended.push(segment)
     this.#check()
     return settled
+  }
+
+  /** Lowers every counter, as refunds without an event do. */
+  lowerCounters(amount: number): void {
+    this.subscriber = this.#lowered(this.subscriber, 0, amount)
+    this.account = this.#lowered(this.account, 1, amount)
+  }
+
+  #lowered(owner: OwnerState, slot: OwnerSlot, amount: number): OwnerState {
+    const lowered = copyOwner(owner)
+    for (const bucket of lowered.buckets) {
+      const part = bucket.counter === '' ? 0 : Math.min(amount, bucket.spent)
+      bucket.spent -= part
+      bucket.free += part
+      const key = `${slot}/${bucket.id}`
+      this.#refunds.set(key, (this.#refunds.get(key) ?? 0) + part)
+    }
+    return lowered
+  }
+
+  /** Every bucket has spent what the lines and the refunds say. */
+  checkSums(): void {
+    const open = this.services.flatMap(({ segment }) => (segment === null ? [] : [segment]))
+    const payments = [...this.ended, ...open].flatMap(({ counts }) => counts.payments)
+    for (const [slot, { buckets }] of [this.subscriber, this.account].entries()) {
+      for (const { id, spent } of buckets) {
+        const own = payments.filter(({ owner, bucketId }) => owner === slot && bucketId === id)
+        const paid = own.reduce((sum, { amount }) => sum + amount, 0)
+        expect(paid - (this.#refunds.get(`${slot}/${id}`) ?? 0)).toBe(spent)
+      }
+    }
   }
 
   /** Conservation at every step; no group is overdrawn, and without over-use no credit is. */
@@ -205,6 +240,28 @@ describe('groups, limits and prices with terms', () => {
         const reported = trial.ended.reduce((sum, { counts: { used } }) => sum + used, 0)
         expect(reported).toBe(trial.used[0]! + trial.used[1]!)
         for (const segment of trial.ended) checkLine(segment, scenario)
+      }),
+      propertyRuns(1500),
+    )
+  })
+
+  it('never lower a counter below 0, although refunds without an event have reduced it', () => {
+    const step = fc.record({
+      service: fc.constantFrom(0 as const, 1 as const),
+      used: fc.nat({ max: 40 }),
+      lowered: fc.oneof(fc.constant(0), fc.nat({ max: 300 })),
+      key: fc.constantFrom('a', 'a', 'b'),
+    })
+    const refunded = fc.tuple(drawn, fc.array(step, { minLength: 2, maxLength: 8 }))
+    fc.assert(
+      fc.property(refunded, ([scenario, steps]) => {
+        const terms = { ...PLAIN_TERMS, method: 'volume' as const }
+        const trial = new Trial({ ...scenario, tariff: { ...scenario.tariff, terms } })
+        for (const { service, used, lowered, key } of steps) {
+          trial.step(service, used, used, 'none', key)
+          trial.lowerCounters(lowered)
+          trial.checkSums()
+        }
       }),
       propertyRuns(1500),
     )

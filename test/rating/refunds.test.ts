@@ -1,74 +1,23 @@
 /** Partial refunds of an event, and refunds without a known event. */
 import { describe, expect, it } from 'vitest'
-import { lineDocument } from '../../src/catalog/records/usage/line-document.ts'
-import { addLine, emptySums } from '../../src/catalog/records/usage/line-sums.ts'
-import { checkLines } from '../../src/cli/audit/recorded-check.ts'
-import type { PlanRevision, RateRevision, SubscriberProfile } from '../../src/domain/catalogue.ts'
-import type { ServiceRequest } from '../../src/domain/charge-request.ts'
-import { explain } from '../../src/domain/explain.ts'
 import type { Line } from '../../src/domain/line.ts'
 import { UNLIMITED } from '../../src/domain/pricing/tier.ts'
 import { PLAIN_TERMS, withTerms } from '../../src/domain/tariff-terms.ts'
-import { bucketOf, moneyOf } from '../support/domain/owners.ts'
+import { bucketOf } from '../support/domain/owners.ts'
 import { serviceRequest } from '../support/domain/requests.ts'
-import { catalogueOf, planOf, profileOf, rateOf } from '../support/rating/catalogue.ts'
 import { groupOf } from '../support/rating/offers.ts'
-import { RatingFixture, SETTINGS } from '../support/rating/rating-fixture.ts'
-
-const FAR = { fromMs: 0, toMs: 1e15 }
-const RATES = [
-  rateOf('SMS', 'sms', '3/1', FAR),
-  rateOf('CALL', 'call', '10/60+5', FAR),
-  rateOf('FREE', 'free', '0/1', FAR),
-]
-type Buckets = ConstructorParameters<typeof RatingFixture>[0]
-const money = (micros: number, more = {}) => moneyOf(micros, { toMs: FAR.toMs, ...more })
-const WITH_MONEY: Buckets = { MONEY: { slot: 0, bucket: money(100) } }
-
-interface SetUp {
-  buckets?: Buckets
-  plan?: Partial<PlanRevision>
-  rates?: RateRevision[]
-  profile?: Partial<SubscriberProfile>
-}
-
-function sceneOf({ buckets = WITH_MONEY, plan = {}, rates = RATES, profile = {} }: SetUp = {}) {
-  const scene = new RatingFixture(buckets)
-  scene.catalogue = catalogueOf(rates, [planOf('PREPAID', { ...FAR, ...plan })])
-  scene.profile = profileOf({ ...FAR, ...profile })
-  let number = 0
-  const send = (refund: boolean, services: ServiceRequest[], more = {}) => {
-    number += 1
-    return scene.send({ kind: 'event', requestNumber: number, refund, services, ...more })
-  }
-  const units = (usaget: string, requested: number, ratingGroup = -1) =>
-    serviceRequest({ usaget, requested, ratingGroup })
-  return {
-    scene,
-    take: (usaget: string, count: number) => send(false, [units(usaget, count)]),
-    takeAll: (...services: ServiceRequest[]) => send(false, services),
-    back: (usaget: string, count: number, ratingGroup = -1) =>
-      send(true, [units(usaget, count, ratingGroup)]),
-    /** A refund with a session id of its own. */
-    backAlone: (usaget: string, count: number) =>
-      send(true, [units(usaget, count)], { sessionId: 'alone' }),
-    backAll: (...services: ServiceRequest[]) => send(true, services),
-    units,
-    free: (name = 'MONEY') => scene.bucket(name).free,
-  }
-}
+import { SETTINGS } from '../support/rating/rating-fixture.ts'
+import {
+  dataRate,
+  explained,
+  FAR,
+  money,
+  sceneOf,
+  WITH_MONEY,
+} from '../support/rating/refund-scene.ts'
 
 const sums = (lines: readonly Line[]) =>
   lines.map(({ usaget, counts: { used, charged, debt } }) => ({ usaget, used, charged, debt }))
-
-/** The sum of the steps of a line, in micros. */
-function explained(line: Line): number {
-  const steps = explain(line)
-  const prices = steps.flatMap((step) =>
-    step.step === 'price' && step.part === 'charge' ? [Number(step.amount) * 1e6] : [],
-  )
-  return Math.round(prices.reduce((sum, price) => sum + price, 0))
-}
 
 describe('a partial refund of an event', () => {
   it('returns units until none of the event remain', () => {
@@ -119,10 +68,8 @@ describe('a partial refund of an event', () => {
       { units: UNLIMITED, interval: 40, price: 4, ceil: true },
     ]
     const plain = { tiers, access: 0, extraDigits: 0, terms: null }
-    const tariff = withTerms(plain, { ...PLAIN_TERMS, method })
-    const usages = new Map([['data', { base: { tariff, bands: [] }, plans: new Map() }]])
-    const rates = [{ ...rateOf('DATA', 'data', null, FAR), usages }]
-    const { scene, take, back, free } = sceneOf({ rates })
+    const rate = dataRate(withTerms(plain, { ...PLAIN_TERMS, method }))
+    const { scene, take, back, free } = sceneOf({ rates: [rate] })
     take('data', 130)
     const left = [free()]
     for (const units of [30, 100]) {
@@ -198,58 +145,6 @@ describe('a partial refund of an event', () => {
     expect(back('call', -1)).toMatchObject({ reason: 'granted', services: [{ granted: 10 }] })
     expect(free()).toBe(100)
   })
-})
-
-describe('a refund of an event, after one without an event has reduced the counter', () => {
-  it.each([
-    { counts: [-1], paid: [[-95]] },
-    { counts: [98, 2], paid: [[-95], []] },
-  ])('empties the counter of a group: $counts', ({ counts, paid }) => {
-    const { scene, take, back, backAlone, units } = sceneOf({
-      buckets: {},
-      plan: { groups: [groupOf('MIN', 140)] },
-    })
-    take('sms', 100)
-    const services = [units('sms', 40)]
-    scene.send({ kind: 'start', requestNumber: 0, sessionId: 'open', services })
-    backAlone('sms', 5)
-    expect(scene.subscriber.buckets).toMatchObject([{ spent: 95, reserved: 40 }])
-    for (const count of counts) expect(back('sms', count).reason).toBe('granted')
-    expect(scene.subscriber.buckets).toMatchObject([{ spent: 0, reserved: 40, free: -40 }])
-    const lines = scene.lines.slice(2)
-    expect(lines.map((line) => line.counts.payments.map(({ amount }) => amount))).toEqual(paid)
-    const sum = (of: 'used' | 'includedUnits') =>
-      lines.reduce((all, one) => all + one.counts[of], 0)
-    expect([sum('used'), sum('includedUnits')]).toEqual([-100, -100])
-    expect(differencesOf(scene)).toEqual([])
-  })
-
-  it.each([
-    ['sms', [-1]],
-    ['sms', [8, 2]],
-    ['money', [30]],
-  ])('empties postpaid credit and its limit, at the full price: %s %j', (usaget, counts) => {
-    const plan = { connectionType: 'postpaid' as const }
-    const profile = { accountCreditLimit: 1000 }
-    const { scene, take, back, backAlone } = sceneOf({ buckets: {}, plan, profile })
-    take('sms', 10)
-    backAlone('money', 12)
-    const spent = () => [scene.subscriber, scene.account].map(({ buckets }) => buckets[0]?.spent)
-    expect(spent()).toEqual([18, 18])
-    for (const count of counts) expect(back(usaget, count).reason).toBe('granted')
-    expect(spent()).toEqual([0, 0])
-    const charged = scene.lines.slice(2).map((line) => line.counts.charged)
-    expect(charged.reduce((sum, micros) => sum + micros, 0)).toBe(-30)
-    for (const line of scene.lines) expect(explained(line)).toBe(line.counts.charged)
-    expect(differencesOf(scene)).toEqual([])
-  })
-
-  /** As the audit finds them between the balances and the lines. */
-  function differencesOf({ lines, subscriber, account }: RatingFixture) {
-    const [own, shared] = [emptySums(), emptySums()]
-    for (const line of lines) addLine(lineDocument(line), own, shared)
-    return [...checkLines(subscriber, own), ...checkLines(account, shared)]
-  }
 })
 
 describe('a refund without an event', () => {
