@@ -53,6 +53,7 @@ const json = get('/openapi.json', {
   },
 })
 
+/** Access as to `/docs`: the document is the same for all installations, and has no configured field. */
 const charging = get('/openapi/realtime.json', {
   access: 'user',
   openPath: 'docs',

@@ -1,6 +1,7 @@
 /** The answers of the endpoints under `/auth`. */
 import {
   closed,
+  constant,
   either,
   flag,
   integer,
@@ -10,7 +11,6 @@ import {
   ref,
   type Schema,
   text,
-  typed,
 } from '../../catalog/entities/json-schema.ts'
 import type { LoginInput } from '../../identity/login-fields.ts'
 import { component, nullable, success } from '../http/answer-schema.ts'
@@ -84,7 +84,7 @@ export const CURRENT_USER_ANSWER = answer(
 export const DONE_ANSWER = answer(
   'doneAnswer',
   'Success.',
-  typed<true>({ type: 'boolean', const: true, description: 'Always true.' }),
+  constant(true, 'Always true.'),
   'The parameters of the request, without passwords.',
 )
 

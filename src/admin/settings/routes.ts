@@ -1,7 +1,7 @@
 /** `/api/settings`: the stored configuration over HTTP. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { anyValue, flag, text } from '../../catalog/entities/json-schema.ts'
-import { WriteTrial } from '../../entities/trial.ts'
+import { WriteIssues } from '../../entities/trial.ts'
 import { ADMIN, actorOf, type Caller } from '../../identity/caller.ts'
 import { EntityRuleError } from '../../requests/errors.ts'
 import type { OrderedParameters } from '../../requests/raw-parameters.ts'
@@ -121,8 +121,7 @@ async function answer(
   const caller = await admit(request, ordered, neededFor(settingsRequest, categories))
   reply.header('cache-control', 'no-store')
   return act(settings, settingsRequest, caller).catch((error: unknown) => {
-    if (settingsRequest.isTrial) return new WriteTrial().end(error)
-    throw error
+    return new WriteIssues(settingsRequest.isTrial).end(error)
   })
 }
 
