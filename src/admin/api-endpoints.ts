@@ -53,7 +53,7 @@ const json = get('/openapi.json', {
   },
 })
 
-/** Access as to `/docs`: the document is the same for all installations, and has no configured field. */
+/** Public like `/docs`, if that is: the formats are the same in all installations. */
 const charging = get('/openapi/realtime.json', {
   access: 'user',
   openPath: 'docs',

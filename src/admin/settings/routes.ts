@@ -52,7 +52,7 @@ const ADDRESS = {
 
 const INPUT = { category: 'taxation.default', path: '' }
 const REFUSED = ['ruleError', 'permissionError', 'loginError', 'targetError'] as const
-const read = get('/api/settings', {
+export const READ = get('/api/settings', {
   access: ['read'],
   isAsked: true,
   about: 'Read settings; security settings require admin',
@@ -71,7 +71,7 @@ const read = get('/api/settings', {
   run: answer,
 })
 
-const change = post('/api/settings', {
+export const CHANGE = post('/api/settings', {
   access: [ADMIN],
   isAsked: true,
   about: 'Change settings',
@@ -95,7 +95,7 @@ const change = post('/api/settings', {
   run: answer,
 })
 
-export const SETTINGS_ENDPOINTS = [read, change]
+export const SETTINGS_ENDPOINTS = [READ, CHANGE]
 
 export function addSettingsRoutes(server: FastifyInstance, deps: SettingsRoutes): void {
   const { admit, categories } = deps
@@ -104,7 +104,7 @@ export function addSettingsRoutes(server: FastifyInstance, deps: SettingsRoutes)
     registerBodies(routes)
     routes.setErrorHandler(errorHandler(deps.log))
     addEndpoints(routes, SETTINGS_ENDPOINTS, { settings, admit, categories })
-    refuseOtherMethods(routes, change, 'for all actions')
+    refuseOtherMethods(routes, CHANGE, 'for all actions')
   })
 }
 
