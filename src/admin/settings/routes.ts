@@ -51,7 +51,13 @@ const ADDRESS = {
 }
 
 const INPUT = { category: 'taxation.default', path: '' }
-const REFUSED = ['ruleError', 'permissionError', 'loginError', 'targetError'] as const
+const REFUSED = [
+  'ruleError',
+  'fieldsError',
+  'permissionError',
+  'loginError',
+  'targetError',
+] as const
 export const READ = get('/api/settings', {
   access: ['read'],
   isAsked: true,
