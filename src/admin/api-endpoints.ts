@@ -53,6 +53,7 @@ const json = get('/openapi.json', {
   },
 })
 
+/** Public like `/docs`, if that is: the formats are the same in all installations. */
 const charging = get('/openapi/realtime.json', {
   access: 'user',
   openPath: 'docs',

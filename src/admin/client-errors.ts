@@ -3,6 +3,7 @@
  */
 import type { Server } from 'node:http'
 import type { Duplex } from 'node:stream'
+import { answeredIssues } from '../requests/errors.ts'
 import { lingerAndClose } from '../runtime/lingering.ts'
 import { trackPendingAnswers } from '../runtime/pending-answers.ts'
 import { headerLines } from './headers.ts'
@@ -12,7 +13,8 @@ export const HEAD_BYTES_MAX = 32 * 1024
 
 /** Error format of the deprecated calls: `status` 0 and a text. */
 export function errorBody(code: number, desc: string) {
-  return { status: 0, code, desc }
+  const errors = answeredIssues([{ path: '', reason: desc }], code)
+  return { status: 0, code, desc, errors }
 }
 
 type Refusal = readonly [status: string, desc: string]

@@ -14,19 +14,23 @@ export class FieldError extends Error implements FieldIssue {
   override name = 'FieldError'
   readonly path: string
   readonly reason: string
-  readonly #further: readonly FieldIssue[]
+  /** All invalid fields, this one first. */
+  issues: readonly FieldIssue[]
 
   constructor(path: string, reason: string, further: readonly FieldIssue[] = []) {
     super(path === '' ? reason : `${path} ${reason}`)
     this.path = path
     this.reason = reason
-    this.#further = further
+    this.issues = [{ path, reason }, ...further]
   }
+}
 
-  /** All invalid fields, this one first. */
-  get issues(): readonly FieldIssue[] {
-    return [{ path: this.path, reason: this.reason }, ...this.#further]
-  }
+/** Throws the first of the errors, if any, with the issues of all. */
+export function throwAll(errors: readonly (Error & { issues: readonly FieldIssue[] })[]): void {
+  const [first] = errors
+  if (first === undefined) return
+  first.issues = errors.flatMap(({ issues }) => issues)
+  throw first
 }
 
 /** Throws `FieldError` for the first of the issues, if any, which has the others, too. */
@@ -40,7 +44,7 @@ type Results<R extends Readers> = { readonly [Name in keyof R]: ReturnType<R[Nam
 
 /** Collects the issues of readers that throw `FieldError`; other errors are passed on. */
 export class FieldIssues {
-  readonly #found: FieldIssue[] = []
+  readonly #found: FieldError[] = []
 
   /** Undefined if the reader has refused a field. */
   attempt<T>(read: () => T): T | undefined {
@@ -62,12 +66,12 @@ export class FieldIssues {
 
   /** Throws `FieldError`. */
   throwIfAny(): void {
-    throwIssues(this.#found)
+    throwAll(this.#found)
   }
 
   #add(error: unknown): void {
     if (!(error instanceof FieldError)) throw error
-    this.#found.push(...error.issues)
+    this.#found.push(error)
   }
 }
 

@@ -1,7 +1,6 @@
 /** Handles one request of the entity API, from its parameters to its response. */
 import type { Actor } from '../catalog/actor.ts'
 import type { JobDocument } from '../catalog/records/job-document.ts'
-import { proposal } from '../config/nearest.ts'
 import type { Fields } from '../domain/fields.ts'
 import {
   DISPLAY,
@@ -9,7 +8,9 @@ import {
   NotAllowedError,
   VersionConflictError,
 } from '../requests/errors.ts'
-import type { RawParameters } from '../requests/raw-parameters.ts'
+import { OBJECTS } from '../requests/json-text.ts'
+import { ignoredWarnings } from '../requests/problems.ts'
+import { parameterWarnings, type RawParameters } from '../requests/raw-parameters.ts'
 import { change } from './actions/change.ts'
 import { create } from './actions/create.ts'
 import { get } from './actions/get.ts'
@@ -37,7 +38,7 @@ import {
 import { textDatesOf } from './requests/text-dates.ts'
 import { entityTag, type IfMatch, versionOf } from './requests/versions.ts'
 import { minimumDatesMs } from './rules/minimum-date.ts'
-import { isTrialIn, WriteTrial } from './trial.ts'
+import { isTrialIn, WriteIssues } from './trial.ts'
 import { readEnvelope, readView, writeEnvelope, writeView } from './views.ts'
 
 /** Actions of a collection of records, which have no revisions. */
@@ -144,7 +145,17 @@ async function answerRead(
   await recordRead(stores, caller, done)
   const [only] = rows
   if (only !== undefined && rows.length === 1) showVersionOf(call, only)
-  return readEnvelope(await viewsOf(stores, context, rows, wantsInfo), hasMore)
+  return readEnvelope(
+    await viewsOf(stores, context, rows, wantsInfo),
+    hasMore,
+    unknownParameters(call),
+  )
+}
+
+const PARAMETERS = [...OBJECTS, 'states', 'page', 'size', 'force', 'validate']
+
+function unknownParameters({ raw, definition, action }: EntityCall): readonly string[] {
+  return parameterWarnings(raw, PARAMETERS, `${definition.name}/${action}`)
 }
 
 /** Nothing is shown of records, and of a part of a revision. */
@@ -185,16 +196,16 @@ async function answerWrite(
 ): Promise<object> {
   const { definition, action, raw } = call
   const { write: ownWrite, canTry = false } = api.recordActions[definition.name] ?? {}
-  if (!isTrialIn(raw)) return checkedWrite(api, call, context)
-  if (action === 'erase' || (ownWrite !== undefined && !canTry)) {
+  const isTrial = isTrialIn(raw)
+  if (isTrial && (action === 'erase' || (ownWrite !== undefined && !canTry))) {
     const text = `validate: ${definition.name}/${action} can only be done, not tried`
     throw new EntityRuleError(text, DISPLAY.request)
   }
-  const trial = new WriteTrial()
+  const issues = new WriteIssues(isTrial)
   try {
-    return await checkedWrite(api, call, context, trial)
+    return await checkedWrite(api, call, context, issues)
   } catch (error) {
-    return trial.end(error)
+    return issues.end(error)
   }
 }
 
@@ -203,10 +214,10 @@ async function checkedWrite(
   api: EntityApi,
   call: EntityCall,
   context: RequestContext,
-  trial?: WriteTrial,
+  issues: WriteIssues,
 ): Promise<object> {
   try {
-    return await writeAnswer(api, call, context, trial)
+    return await writeAnswer(api, call, context, issues)
   } catch (error) {
     if (!(error instanceof StaleVersionError)) throw error
     throw await versionConflict(api.stores, context, error.present)
@@ -232,34 +243,36 @@ async function writeAnswer(
   { stores, recordActions, erase }: EntityApi,
   call: EntityCall,
   context: RequestContext,
-  trial?: WriteTrial,
+  issues: WriteIssues,
 ): Promise<object> {
   const { definition, action, raw, caller: actor, operationId, ifMatch, claim } = call
-  const { request, ignored } = writeRequestOf(raw, context, actor, trial)
+  const { request, ignored } = writeRequestOf(raw, context, actor, issues)
   const { from, to, target, changes } = request
   const ownWrite = recordActions[definition.name]?.write
+  const { isTrial } = issues
+  if (action === 'erase' || ownWrite !== undefined) issues.throwIfAny()
   if (action === 'erase') return answerErasure(erase, definition, request)
-  if (ownWrite !== undefined) trial?.throwIfAny()
   const additional = additionalOf(raw)
   const update = { ...changes.set, ...(from && { from }), ...(to && { to }) }
   const record = { actor, query: target, update, additional, operationId }
   const result =
     ownWrite !== undefined
-      ? await ownWrite(action, { ...record, isTrial: trial !== undefined })
+      ? await ownWrite(action, { ...record, isTrial })
       : action === 'create'
         ? await create(stores, request)
         : await change(stores, action, { ...request, ifMatch, claim })
-  if (trial === undefined && result.entity !== null) showVersionOf(call, { ...result.entity })
+  if (!isTrial && result.entity !== null) showVersionOf(call, { ...result.entity })
   const entity = entityView(result.entity, definition.hidden)
   const more = Object.entries(result.more ?? {}).map(([name, value]) => [name, memberView(value)])
   const known = fieldNames(definition, context.fields)
-  const unknown = ignored.map((name) => {
-    return `${name} is not a field of ${definition.name}: ignored${proposal(name, known)}`
-  })
-  const written = await writtenWarnings(stores, definition, action, result)
-  const warnings = [...unknown, ...(result.warnings ?? []), ...written]
+  const warnings = [
+    ...unknownParameters(call),
+    ...ignoredWarnings(ignored, known, `a field of ${definition.name}`),
+    ...(result.warnings ?? []),
+    ...(await writtenWarnings(stores, definition, action, result)),
+  ]
   return writeEnvelope(result.details, entity, {
-    ...(trial && { valid: true }),
+    ...(isTrial && { valid: true }),
     ...Object.fromEntries(more),
     ...(warnings.length > 0 && { warnings }),
   })

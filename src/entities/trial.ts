@@ -1,22 +1,15 @@
 /**
- * A write that is only tried (`validate`): it runs as usual, in a transaction that is aborted. What
- * is wrong with one field does not hide what is wrong with the others.
+ * What is wrong with a write: one field does not hide another one. A write that is only tried
+ * (`validate`) runs as usual, in a transaction that is aborted.
  */
-import { FieldError, type FieldIssue } from '../domain/field-errors.ts'
+import { FieldError, type FieldIssue, throwAll } from '../domain/field-errors.ts'
 import { isUnset } from '../domain/fields.ts'
 import { booleanOf } from '../requests/cast-value.ts'
-import {
-  ApiError,
-  DISPLAY,
-  EntityRuleError,
-  INVALID_FIELDS_CODE,
-  type InvalidField,
-  InvalidFieldsError,
-} from '../requests/errors.ts'
+import { DISPLAY, EntityRuleError, InvalidFieldsError } from '../requests/errors.ts'
 import type { RawParameters } from '../requests/raw-parameters.ts'
 
 /** Further ones are only counted. */
-export const TRIAL_ISSUES_MAX = 1000
+export const ISSUES_MAX = 1000
 
 /** Whether the caller has sent `validate`. Throws `EntityRuleError`. */
 export function isTrialIn(raw: RawParameters): boolean {
@@ -27,45 +20,39 @@ export function isTrialIn(raw: RawParameters): boolean {
   return read
 }
 
-/** The invalid fields that an error names; null for errors that are not about a document. */
-function issuesOf(error: unknown): readonly FieldIssue[] | null {
-  if (error instanceof FieldError || error instanceof EntityRuleError) return error.issues
-  return error instanceof InvalidFieldsError ? error.fields : null
+/** An error about a document. */
+type DocumentError = FieldError | EntityRuleError | InvalidFieldsError
+
+function isOfDocument(error: unknown): error is DocumentError {
+  const isRule = error instanceof FieldError || error instanceof EntityRuleError
+  return isRule || error instanceof InvalidFieldsError
 }
 
-/** All that is wrong with a write that was tried (shape A, code 17576, with `fields`). */
-export class TrialRefusedError extends ApiError {
-  override name = 'TrialRefusedError'
-  readonly fields: readonly InvalidField[]
-
-  constructor(fields: readonly InvalidField[], more: number) {
-    const texts = fields.map(({ path, reason }) => `${path} ${reason}`.trimStart())
-    const rest = more === 0 ? [] : [`and ${more} more`]
-    super(`Invalid fields: ${[...texts, ...rest].join('; ')}`)
-    this.fields = fields
-  }
-
-  override body(): object {
-    const { message, fields } = this
-    const named = fields.filter(({ path }) => path !== '')
-    const display = JSON.stringify(named.map(({ path }) => ({ name: path, error: 3 })))
-    return { status: 0, code: INVALID_FIELDS_CODE, message, display, fields }
-  }
-}
-
-/** Collects what is wrong with a write. The first issue of a field counts. */
-export class WriteTrial {
+/**
+ * Collects what is wrong with a write, which goes on without the refused fields and is not
+ * committed. The first issue of a field counts.
+ */
+export class WriteIssues {
+  /** Whether the write is only tried. */
+  readonly isTrial: boolean
   readonly #issues = new Map<string, FieldIssue>()
-  /** Fields without which the trial goes on: what is then wrong with them is a consequence. */
+  /** Fields without which the write goes on: what is then wrong with them is a consequence. */
   readonly #leftOut: string[] = []
-  #firstError: unknown = null
+  #first: DocumentError | null = null
+
+  constructor(isTrial: boolean) {
+    this.isTrial = isTrial
+  }
+
+  get isEmpty(): boolean {
+    return this.#first === null
+  }
 
   /** Notes the issues of an error; false for errors that are not about a document. */
   note(error: unknown): boolean {
-    const issues = issuesOf(error)
-    if (issues === null) return false
-    this.#firstError ??= error
-    for (const { path: full, reason } of issues) {
+    if (!isOfDocument(error)) return false
+    this.#first ??= error
+    for (const { path: full, reason } of error.issues) {
       const path = full.replace(/^update\./, '')
       const key = path === '' ? `: ${reason}` : path
       const isConsequence = this.#leftOut.some((one) => path === one || path.startsWith(`${one}.`))
@@ -79,34 +66,38 @@ export class WriteTrial {
     return [...this.#issues.keys()].some((path) => path === name || path.startsWith(`${name}.`))
   }
 
-  /** The trial goes on without the refused fields. */
+  /** The write goes on without the refused fields. */
   leaveOutRefused(): void {
     for (const { path } of this.#issues.values()) if (path !== '') this.#leftOut.push(path)
   }
 
-  /** Throws what was noted. */
+  /** Throws what was noted: the first error with all issues; of a trial, one of invalid fields. */
   throwIfAny(): void {
+    if (this.#first === null) return
     const issues = [...this.#issues.values()]
-    if (issues.length === 0) return
+    const visible = issues.slice(0, ISSUES_MAX)
     // The write itself would answer an error that is not about a field in the same way.
-    if (issues.length === 1 && issues[0]?.path === '') throw this.#firstError
-    const visible = issues.slice(0, TRIAL_ISSUES_MAX)
-    throw new TrialRefusedError(visible, issues.length - visible.length)
+    const isOfField = issues.length > 1 || issues[0]?.path !== ''
+    if (this.isTrial && isOfField) {
+      throw new InvalidFieldsError(visible, issues.length - visible.length)
+    }
+    this.#first.issues = visible
+    throw this.#first
   }
 
-  /** Throws the error that has ended the trial, with what was noted before. */
+  /** Throws the error that has ended the write, or that of which it is a consequence. */
   end(error: unknown): never {
-    if (!(error instanceof TrialRefusedError) && this.note(error)) this.throwIfAny()
+    if (this.note(error) || !this.isTrial) this.throwIfAny()
     throw error
   }
 }
 
-/** Runs a check. In a trial, what it refuses is noted, and the trial goes on. */
-export async function orNote(trial: WriteTrial | undefined, check: () => unknown): Promise<void> {
+/** Runs a check. What it refuses is noted, if something notes it, and the write goes on. */
+export async function orNote(issues: WriteIssues | undefined, check: () => unknown): Promise<void> {
   try {
     await check()
   } catch (error) {
-    if (trial?.note(error) !== true) throw error
+    if (issues?.note(error) !== true) throw error
   }
 }
 
@@ -115,27 +106,14 @@ export async function orNote(trial: WriteTrial | undefined, check: () => unknown
  * others have found as its further issues; errors that are not about the document end the checks.
  */
 export async function checkAll(checks: readonly (() => unknown)[]): Promise<void> {
-  let first: unknown = null
-  const further: FieldIssue[] = []
+  const refused: DocumentError[] = []
   for (const check of checks) {
     try {
       await check()
     } catch (error) {
-      const issues = issuesOf(error)
-      if (issues === null) throw error
-      if (first === null) first = error
-      else further.push(...issues)
+      if (!isOfDocument(error)) throw error
+      refused.push(error)
     }
   }
-  if (first !== null) throw withFurther(first, further)
-}
-
-function withFurther(error: unknown, further: readonly FieldIssue[]): unknown {
-  if (further.length === 0) return error
-  if (error instanceof FieldError) {
-    return new FieldError(error.path, error.reason, [...error.issues.slice(1), ...further])
-  }
-  if (!(error instanceof EntityRuleError)) return error
-  const { message, displayCode, issues } = error
-  return new EntityRuleError(message, displayCode, [...issues, ...further])
+  throwAll(refused)
 }

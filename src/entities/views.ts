@@ -141,8 +141,13 @@ function digits(value: number, width = 2): string {
 }
 
 /** Response to a read. Clients expect `status` first. */
-export function readEnvelope(rows: readonly object[], nextPage: boolean) {
-  return { status: 1, next_page: nextPage, details: rows }
+export function readEnvelope(
+  rows: readonly object[],
+  nextPage: boolean,
+  warnings: readonly string[] = [],
+) {
+  const more = warnings.length > 0 ? { warnings } : {}
+  return { status: 1, next_page: nextPage, details: rows, ...more }
 }
 
 /**

@@ -1,5 +1,5 @@
 /** Refusals of the authentication routes, in the format of their answers. */
-import { ApiError } from '../requests/errors.ts'
+import { ApiError, issueIn } from '../requests/errors.ts'
 
 export interface RefusalOptions {
   /** 200 for a valid request that is refused. */
@@ -18,13 +18,13 @@ export class AuthRefusal extends ApiError {
   readonly details: object | false
 
   constructor(text: string, { httpStatus = 200, retryAfterMs, details }: RefusalOptions = {}) {
-    super(text)
+    super(text, [issueIn(text)])
     this.httpStatus = httpStatus
     this.retryAfterMs = retryAfterMs ?? null
     this.details = details ?? false
   }
 
-  override body(): object {
+  protected override known(): object {
     const code = this.httpStatus === 200 ? {} : { code: this.httpStatus }
     return { status: 0, ...code, desc: this.message, details: this.details }
   }

@@ -20,7 +20,9 @@ const SORT = DISPLAY.sort
 /** Null for an internal error. `mayHaveWritten`: what an unavailable store may have done. */
 export function apiErrorOf(error: unknown, mayHaveWritten = true): ApiError | null {
   if (error instanceof ApiError) return error
-  if (error instanceof FieldError) return new EntityRuleError(error.message)
+  if (error instanceof FieldError) {
+    return new EntityRuleError(error.message, DISPLAY.rule, error.issues)
+  }
   if (error instanceof DuplicateEntityError || error instanceof EntityConflictError) {
     return new EntityRuleError(error.message)
   }
@@ -85,5 +87,6 @@ export function actionErrorOf(error: unknown, mayHaveWritten = true): ApiError |
   if (error instanceof KeyReusedError) return new ActionError(error.message)
   if (error instanceof CallRunningError) return new RequestError(503, error.message)
   const found = apiErrorOf(error, mayHaveWritten)
-  return found instanceof EntityRuleError ? new ActionError(found.message) : found
+  if (!(found instanceof EntityRuleError)) return found
+  return new ActionError(found.message, null, found.issues)
 }

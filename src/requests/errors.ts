@@ -14,8 +14,6 @@ export const CODE = {
   general: 500,
 } as const
 
-export const INVALID_FIELDS_CODE = CODE.invalidFields
-
 /** Codes of specific rules, in `display.code`. */
 export const DISPLAY = {
   rule: 0,
@@ -30,6 +28,75 @@ export const DISPLAY = {
 
 export type DisplayCode = (typeof DISPLAY)[keyof typeof DISPLAY]
 
+/** Codes in `errors`: the first three are of fields. */
+export const ISSUE_CODES = [
+  'missing',
+  'unknown',
+  'invalid',
+  'refused',
+  'target',
+  'request',
+  'not_logged_in',
+  'not_allowed',
+  'not_found',
+  'conflict',
+  'too_many',
+  'internal',
+  'unavailable',
+] as const
+
+export type IssueCode = (typeof ISSUE_CODES)[number]
+
+/** Codes of errors that are not about a field, by HTTP status; others are of the request itself. */
+const CODE_OF_STATUS: Readonly<Record<number, IssueCode>> = {
+  200: 'refused',
+  401: 'not_logged_in',
+  403: 'not_allowed',
+  404: 'not_found',
+  409: 'conflict',
+  429: 'too_many',
+  500: 'internal',
+  503: 'unavailable',
+}
+
+/** How the reasons of all checks begin. */
+const REASONS: readonly (readonly [begin: string, code: IssueCode])[] = [
+  ['is missing', 'missing'],
+  ['is mandatory', 'missing'],
+  ['is not known', 'unknown'],
+]
+
+/** The form of texts about one field: `new_password must …`, `columns.0.name: …`. */
+const FIELD_FIRST =
+  /^([a-z_]\w*(?:\.\w+)+|[a-z_]+(?= (?:is (?:missing|mandatory|nested|not JSON)|has (?:more|the)|must|should be)\b)):? (.+)$/s
+
+/** What a text is about, if nothing else tells it. */
+export function issueIn(text: string): FieldIssue {
+  const [, path = '', reason = text] = FIELD_FIRST.exec(text) ?? []
+  return { path, reason }
+}
+
+/** An entry of `errors`. */
+export interface AnsweredIssue {
+  /** Dotted path in the document or in the parameters; empty: not about a field. */
+  readonly path: string
+  readonly code: IssueCode
+  readonly why: string
+}
+
+/** The member `errors` of the body of every error. */
+export function answeredIssues(
+  issues: readonly FieldIssue[],
+  httpStatus: number,
+  code = CODE_OF_STATUS[httpStatus] ?? 'request',
+): readonly AnsweredIssue[] {
+  return issues.map(({ path, reason }) => {
+    const [, known] = REASONS.find(([begin]) => reason.startsWith(begin)) ?? []
+    const ofField = known ?? 'invalid'
+    return { path: path.replace(/^update\./, ''), code: path === '' ? code : ofField, why: reason }
+  })
+}
+
 /**
  * An error that is returned to the caller unchanged; its text must not contain secrets or
  * internals.
@@ -37,32 +104,41 @@ export type DisplayCode = (typeof DISPLAY)[keyof typeof DISPLAY]
 export abstract class ApiError extends Error {
   readonly httpStatus: number = 200
   readonly headers: Readonly<Record<string, string>> = {}
+  /** Code of what is wrong, unless it is about a field or follows from the HTTP status. */
+  readonly issueCode: IssueCode | undefined
+  /** All that is wrong, that of the message first. */
+  issues: readonly FieldIssue[]
+
+  constructor(message: string, issues: readonly FieldIssue[] = [{ path: '', reason: message }]) {
+    super(message)
+    this.issues = issues
+  }
+
+  /** The response body as existing clients know it. */
+  protected abstract known(): object
+
   /** The complete response body. */
-  abstract body(): object
+  body(): object {
+    const errors = answeredIssues(this.issues, this.httpStatus, this.issueCode)
+    return { ...this.known(), errors }
+  }
 }
 
 /** A rule is violated (shape A). The text names the field or date. */
 export class EntityRuleError extends ApiError {
   override name = 'EntityRuleError'
   readonly displayCode: DisplayCode
-  readonly #issues: readonly FieldIssue[]
 
   constructor(
     message: string,
     displayCode: DisplayCode = DISPLAY.rule,
-    issues: readonly FieldIssue[] = [{ path: '', reason: message }],
+    issues: readonly FieldIssue[] = [issueIn(message)],
   ) {
-    super(message)
+    super(message, issues)
     this.displayCode = displayCode
-    this.#issues = issues
   }
 
-  /** All violations, that of the message first; only a trial reports the others. */
-  get issues(): readonly FieldIssue[] {
-    return this.#issues
-  }
-
-  override body(): object {
+  protected override known(): object {
     const display = { code: this.displayCode, desc: 'General error.' }
     return { status: 0, code: CODE.rule, message: this.message, display }
   }
@@ -95,17 +171,31 @@ export class ActionError extends ApiError {
   /** Code that existing clients know for this refusal; its text is then also in `display`. */
   readonly displayCode: number | null
 
-  constructor(message: string, displayCode: number | null = null) {
-    super(message)
+  constructor(
+    message: string,
+    displayCode: number | null = null,
+    issues: readonly FieldIssue[] = [issueIn(message)],
+  ) {
+    super(message, issues)
     this.displayCode = displayCode
   }
 
-  override body(): object {
+  protected override known(): object {
     const { message } = this
     const code = this.displayCode
     const display = code === null ? { code: 999, desc: 'General error.' } : { code, desc: message }
     return { status: 0, code: CODE.rule, message, desc: message, display }
   }
+}
+
+/** A parameter, or a member of one, has a wrong value. */
+export function parameterError(path: string, reason: string): ActionError {
+  return new ActionError(`Field ${path} ${reason}`, null, [{ path, reason }])
+}
+
+export function missingParameters(paths: readonly string[], hint = ''): ActionError {
+  const issues = paths.map((path) => ({ path, reason: 'is missing' }))
+  return new ActionError(`Following field/s are missing: ${paths.join(', ')}${hint}`, null, issues)
 }
 
 /** An entity that others need is to be deleted or shortened. */
@@ -126,25 +216,25 @@ export class InUseError extends EntityRuleError {
   }
 }
 
-/** Its path starts with `query.` or `update.`. */
-export type InvalidField = FieldIssue
-
 /** Values of a wrong type, or unknown keys (shape A, code 17576). */
 export class InvalidFieldsError extends ApiError {
   override name = 'InvalidFieldsError'
-  readonly fields: readonly InvalidField[]
+  readonly #names: readonly string[]
 
-  constructor(fields: readonly InvalidField[]) {
-    super(`Invalid fields: ${fields.map(({ path, reason }) => `${path} ${reason}`).join('; ')}`)
-    this.fields = fields
+  /** `more`: the number of further ones. */
+  constructor(fields: readonly FieldIssue[], more = 0) {
+    const texts = fields.map(({ path, reason }) => `${path} ${reason}`.trimStart())
+    const rest = more === 0 ? [] : [`and ${more} more`]
+    super(`Invalid fields: ${[...texts, ...rest].join('; ')}`, fields)
+    const paths = fields.map(({ path }) => path).filter((path) => path !== '')
+    this.#names = paths.map((path) => path.replace(/^(?:query|update|options|project)\./, ''))
   }
 
   /**
    * `display` is JSON text, as existing clients expect; error 3 means that the value was rejected.
    */
-  override body(): object {
-    const named = this.fields.map(({ path }) => ({ name: path.replace(/^\w+\./, ''), error: 3 }))
-    const display = JSON.stringify(named)
+  protected override known(): object {
+    const display = JSON.stringify(this.#names.map((name) => ({ name, error: 3 })))
     return { status: 0, code: CODE.invalidFields, message: this.message, display }
   }
 }
@@ -152,8 +242,9 @@ export class InvalidFieldsError extends ApiError {
 /** The addressed document does not exist, is not unique, or cannot be deleted (shape B). */
 export class TargetError extends ApiError {
   override name = 'TargetError'
+  override readonly issueCode = 'target'
 
-  override body(): object {
+  protected override known(): object {
     return { status: 0, code: CODE.general, data: { message: this.message } }
   }
 }
@@ -161,6 +252,7 @@ export class TargetError extends ApiError {
 /** The caller is not authenticated, or the session has ended (shape A, code 17574). */
 export class NotLoggedInError extends ApiError {
   override name = 'NotLoggedInError'
+  override readonly issueCode = 'not_logged_in'
   override readonly httpStatus: number
 
   constructor(message: string, httpStatus = 200) {
@@ -168,7 +260,7 @@ export class NotLoggedInError extends ApiError {
     this.httpStatus = httpStatus
   }
 
-  override body(): object {
+  protected override known(): object {
     const { message } = this
     return { status: 0, code: CODE.notLoggedIn, message, display: message }
   }
@@ -177,6 +269,7 @@ export class NotLoggedInError extends ApiError {
 /** The collection has no such action, or the caller lacks the permission (shape A, code 17575). */
 export class NotAllowedError extends ApiError {
   override name = 'NotAllowedError'
+  override readonly issueCode = 'not_allowed'
   override readonly httpStatus: number
 
   constructor(message: string, httpStatus = 200) {
@@ -184,7 +277,7 @@ export class NotAllowedError extends ApiError {
     this.httpStatus = httpStatus
   }
 
-  override body(): object {
+  protected override known(): object {
     const { message } = this
     return { status: 0, code: CODE.notAllowed, message, display: message }
   }
@@ -200,7 +293,7 @@ export class ExecutionError extends ApiError {
     this.errorCode = errorCode
   }
 
-  override body(): object {
+  protected override known(): object {
     return { status: 0, errorCode: this.errorCode, desc: this.message }
   }
 }
@@ -219,7 +312,7 @@ export class VersionConflictError extends ApiError {
     this.headers = headers
   }
 
-  override body(): object {
+  protected override known(): object {
     const { httpStatus: code, message } = this
     return { status: 0, code, data: { message }, entity: this.#entity }
   }
@@ -237,7 +330,7 @@ export class RequestError extends ApiError {
     this.headers = headers
   }
 
-  override body(): object {
+  protected override known(): object {
     return { status: 0, code: this.httpStatus, data: { message: this.message } }
   }
 }

@@ -1,6 +1,6 @@
 /** Compound parameters: JSON text, or a value that is already parsed. */
 import type { Fields } from '../domain/fields.ts'
-import { EntityRuleError } from './errors.ts'
+import { DISPLAY, EntityRuleError, issueIn } from './errors.ts'
 import {
   inexactNumber,
   JSON_LIMITS,
@@ -10,7 +10,7 @@ import {
 } from './json-limits.ts'
 import type { RawParameters } from './raw-parameters.ts'
 
-const OBJECTS = ['query', 'update', 'options', 'sort', 'project', 'additional'] as const
+export const OBJECTS = ['query', 'update', 'options', 'sort', 'project', 'additional'] as const
 
 /** A member is absent if it was not sent, is empty or null. */
 export type CompoundParameters = Readonly<
@@ -62,7 +62,9 @@ export function compoundParameters(raw: RawParameters): CompoundParameters {
   }
   for (const name of OBJECTS) read(name, objectFrom, 'an object')
   read('states', (value) => (Array.isArray(value) ? value : undefined), 'a list')
-  if (problems.length > 0) throw new EntityRuleError(problems.join('; '))
+  if (problems.length > 0) {
+    throw new EntityRuleError(problems.join('; '), DISPLAY.rule, problems.map(issueIn))
+  }
   return result
 }
 

@@ -1,12 +1,7 @@
 /** Collects the errors of a request, so that the response has all of them. */
+import { proposal } from '../config/nearest.ts'
 import type { FieldIssue } from '../domain/field-errors.ts'
-import {
-  DISPLAY,
-  type DisplayCode,
-  EntityRuleError,
-  type InvalidField,
-  InvalidFieldsError,
-} from './errors.ts'
+import { DISPLAY, type DisplayCode, EntityRuleError, InvalidFieldsError } from './errors.ts'
 
 /** Further errors are only counted, to limit the size of the response. */
 const PROBLEMS_MAX = 20
@@ -17,8 +12,19 @@ export function truncatedName(name: string): string {
   return name.length <= NAME_LENGTH_MAX ? name : `${name.slice(0, NAME_LENGTH_MAX)}...`
 }
 
+/** Warnings about names that are ignored. `what`: what they are not, such as `a field of plans`. */
+export function ignoredWarnings(
+  names: readonly string[],
+  known: readonly string[],
+  what: string,
+): readonly string[] {
+  return names.slice(0, PROBLEMS_MAX).map((name) => {
+    return `${truncatedName(name)} is not ${what}: ignored${proposal(name, known)}`
+  })
+}
+
 export class FieldProblems {
-  readonly #fields: InvalidField[] = []
+  readonly #fields: FieldIssue[] = []
   readonly #rules: FieldIssue[] = []
   readonly #missing: FieldIssue[] = []
   readonly #max: number
@@ -68,9 +74,6 @@ export class FieldProblems {
       const texts = issues.map(({ path, reason }) => `${path} ${reason}`)
       throw new EntityRuleError([...texts, ...more].join('; '), this.#display, issues)
     }
-    const [first, ...rest] = this.#fields
-    if (first === undefined) return
-    const reason = more.length === 0 ? first.reason : `${first.reason} (${more.join()})`
-    throw new InvalidFieldsError([{ path: first.path, reason }, ...rest])
+    if (this.#fields.length > 0) throw new InvalidFieldsError(this.#fields, this.#more)
   }
 }

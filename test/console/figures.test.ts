@@ -1,13 +1,22 @@
 /** Numbers of answers stay exact. */
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { refusalOf } from '../../packages/console/src/api/errors.ts'
+import { errorAt, refusalOf } from '../../packages/console/src/api/errors.ts'
 import {
   type DecimalText,
   exactDecimal,
   parseExactly,
   sumOf,
 } from '../../packages/console/src/api/figures.ts'
+import { errorBody } from '../../src/admin/client-errors.ts'
+import {
+  ExecutionError,
+  InvalidFieldsError,
+  NotAllowedError,
+  NotLoggedInError,
+  RequestError,
+  VersionConflictError,
+} from '../../src/requests/errors.ts'
 
 describe('a sum', () => {
   const sum = (...figures: readonly (number | string)[]) => sumOf(figures as DecimalText[])
@@ -72,33 +81,32 @@ function scaled(text: string): bigint {
 }
 
 describe('a refusal', () => {
-  it('names each invalid field with its reason', () => {
-    const message =
-      'Invalid fields: update.price.0.to must be a number; or UNLIMITED; ' +
-      'query.effective_date is missing'
-    const refusal = refusalOf(200, { status: 0, code: 17576, message, display: '[]' })
-    expect(refusal).toMatchObject({
-      kind: 'fields',
-      code: 17576,
-      fields: [
-        { path: 'update.price.0.to', reason: 'must be a number; or UNLIMITED' },
-        { path: 'query.effective_date', reason: 'is missing' },
-      ],
-    })
+  it('names what is wrong at its fields', () => {
+    const body = new InvalidFieldsError([
+      { path: 'update.price.0.to', reason: 'must be a number; or UNLIMITED' },
+      { path: 'query.effective_date', reason: 'is missing' },
+    ]).body()
+    const refusal = refusalOf(200, body)
+    expect(refusal).toMatchObject({ kind: 'refused', code: 17576 })
+    expect(errorAt(refusal?.fields ?? [], 'price.0.to')).toBe('must be a number; or UNLIMITED')
+    expect(errorAt(refusal?.fields ?? [], 'effective_date')).toBe('is missing')
   })
 
   it.each([
-    ['login', 200, { status: 0, code: 17574, message: 'No user is logged in', display: 'x' }],
-    ['login', 401, { status: 0, code: 401, data: { message: 'No user is logged in' } }],
-    ['forbidden', 200, { status: 0, code: 17575, message: 'No permission' }],
-    ['forbidden', 403, { status: 0, code: 403, desc: 'refused' }],
-    ['conflict', 409, { status: 0, code: 409, data: { message: 'changed' } }],
-    ['unavailable', 503, { status: 0, code: 503, data: { message: 'MongoDB is unavailable' } }],
-    ['refused', 429, { status: 0, code: 429, data: { message: 'too many' } }],
-    ['refused', 200, { status: 0, errorCode: 500, desc: 'no' }],
+    ['login', 200, new NotLoggedInError('No user is logged in').body()],
+    ['login', 401, new NotLoggedInError('No user is logged in', 401).body()],
+    ['forbidden', 200, new NotAllowedError('No permission').body()],
+    ['forbidden', 403, errorBody(403, 'refused')],
+    ['conflict', 409, new VersionConflictError('changed', null, {}).body()],
+    ['unavailable', 503, new RequestError(503, 'MongoDB is unavailable').body()],
+    ['refused', 429, errorBody(429, 'too many')],
+    ['refused', 200, new ExecutionError('no').body()],
     ['refused', 500, null],
+    ['unavailable', 502, undefined],
+    ['refused', 200, undefined],
   ] as const)('is of the kind %s for HTTP %d', (kind, httpStatus, answer) => {
     const refusal = refusalOf(httpStatus, answer)
+    expect(refusal?.fields).toEqual([])
     expect(refusal?.kind).toBe(kind)
     expect(refusal?.text).not.toBe('')
   })
@@ -106,5 +114,7 @@ describe('a refusal', () => {
   it('is none for a success', () => {
     expect(refusalOf(200, { status: 1, details: [] })).toBeNull()
     expect(refusalOf(200, { status: 'ready' })).toBeNull()
+    // `remove` has removed no line.
+    expect(refusalOf(200, { status: 0, desc: 'success', input: {} })).toBeNull()
   })
 })

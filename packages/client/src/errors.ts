@@ -1,11 +1,8 @@
 /** Refusals of the API. */
+import type { components } from '../dist/api.d.ts'
 
-/** An invalid field. */
-export interface FieldIssue {
-  /** Path in the request, or name of the field. */
-  readonly path: string
-  readonly reason: string
-}
+/** Something that is wrong; `path` is empty if it is not about a field. */
+export type Issue = components['schemas']['errors'][number]
 
 /** The API has refused or failed a call; `message` is its text. */
 export class ApiError extends Error {
@@ -14,8 +11,8 @@ export class ApiError extends Error {
   readonly status: number
   /** Code of the API, `returnCode` of charging, or the HTTP status. */
   readonly code: number
-  /** The invalid fields, if the API names them. */
-  readonly errors: readonly FieldIssue[]
+  /** All that is wrong; empty if the answer is not of the admin port. */
+  readonly errors: readonly Issue[]
   /** The whole answer; undefined if it is not JSON. */
   readonly answer: unknown
 
@@ -23,7 +20,7 @@ export class ApiError extends Error {
     message: string,
     status: number,
     code: number,
-    errors: readonly FieldIssue[],
+    errors: readonly Issue[],
     answer: unknown,
   ) {
     super(message)
@@ -35,7 +32,6 @@ export class ApiError extends Error {
 }
 
 interface Refused {
-  readonly status?: unknown
   readonly code?: unknown
   readonly errorCode?: unknown
   readonly returnCode?: unknown
@@ -43,8 +39,7 @@ interface Refused {
   readonly desc?: string
   readonly error_description?: string
   readonly data?: { readonly message?: string }
-  readonly display?: unknown
-  readonly fields?: readonly FieldIssue[]
+  readonly errors?: readonly Issue[]
 }
 
 /** Null for a success, and for a denied charge, which is an answer. */
@@ -52,25 +47,11 @@ export function errorOf(status: number, answer: unknown): ApiError | null {
   const isJson = typeof answer === 'object' && answer !== null
   const body: Refused = isJson ? answer : {}
   const isOk = status >= 200 && status < 300
-  if (isOk && isJson && !isRefused(body)) return null
-  const { message, desc, error_description, data } = body
+  if (isOk && isJson && body.errors === undefined) return null
+  const { message, desc, error_description, data, errors = [] } = body
   const bare = isOk ? 'The answer is not JSON' : `HTTP ${status}`
   const text = message ?? data?.message ?? desc ?? error_description ?? bare
   const codes = [body.code, body.errorCode, body.returnCode]
   const code = codes.find((each) => typeof each === 'number') ?? status
-  return new ApiError(text, status, code, issuesOf(body, text), answer)
-}
-
-/** `remove` answers with the number of lines, which may be 0, or false. */
-function isRefused({ status, desc, returnCode }: Refused): boolean {
-  if (status === 0) return desc !== 'success' && returnCode === undefined
-  return status === false
-}
-
-/** Without `fields`, `display` names them as JSON text. */
-function issuesOf({ fields, display }: Refused, reason: string): readonly FieldIssue[] {
-  if (fields !== undefined) return fields
-  if (typeof display !== 'string' || !display.startsWith('[')) return []
-  const named: readonly { readonly name: string }[] = JSON.parse(display)
-  return named.map(({ name }) => ({ path: name, reason }))
+  return new ApiError(text, status, code, errors, answer)
 }

@@ -14,7 +14,7 @@ import type { CreditFields } from '../../catalog/settings/money/line-settings.ts
 import { isObject } from '../../domain/fields.ts'
 import { readView } from '../../entities/views.ts'
 import { actionErrorOf } from '../../requests/api-errors.ts'
-import { ActionError } from '../../requests/errors.ts'
+import { ActionError, missingParameters, parameterError } from '../../requests/errors.ts'
 import type { RawParameters } from '../../requests/raw-parameters.ts'
 import { type AnswerOf, castOptions, type MoneyCall, moneyAction, REASON } from './action.ts'
 import { CREDIT_PARAMETERS, creditRequestOf, readCreditFields } from './credit-parameters.ts'
@@ -127,12 +127,12 @@ export const bulkcredit = moneyAction({
   variant: (raw, call) => (raw.get('operation') === 'query' ? query(raw, call) : null),
   async run({ operation = 'credit', credits, reason = null }, call) {
     if (operation !== 'credit') throw new ActionError('Unrecognized operation')
-    if (credits === undefined) throw new ActionError('Following field/s are missing: credits')
+    if (credits === undefined) throw missingParameters(['credits'])
     if (!Array.isArray(credits) || credits.length === 0) {
       throw new ActionError('Input json is invalid')
     }
     if (credits.length > CREDITS_MAX) {
-      throw new ActionError(`Field credits has more than ${CREDITS_MAX} entries`)
+      throw parameterError('credits', `has more than ${CREDITS_MAX} entries`)
     }
     refuseManyLines(credits)
     const fields = await readCreditFields(call.catalog)
@@ -154,7 +154,7 @@ function refuseManyLines(credits: readonly unknown[]): void {
   const numbers = credits.map((entry) => (isObject(entry) ? Number(entry['installments']) : 1))
   const lines = numbers.reduce((sum, number) => sum + Math.max(1, number || 1), 0)
   if (lines <= LINES_PER_CALL_MAX) return
-  throw new ActionError(`Field credits has more than ${LINES_PER_CALL_MAX} installments`)
+  throw parameterError('credits', `has more than ${LINES_PER_CALL_MAX} installments`)
 }
 
 const STATES = {

@@ -6,7 +6,7 @@ import { NOT_DELETED } from '../../catalog/revisions/validity.ts'
 import { PAYMENTS } from '../../catalog/settings/money/payment-settings.ts'
 import { isWebAddress, WEB_ADDRESS_FORM } from '../../domain/fields.ts'
 import { GatewayRefusedError, GatewayUnansweredError } from '../../external/payment/gateway.ts'
-import { ActionError, RequestError } from '../../requests/errors.ts'
+import { ActionError, missingParameters, RequestError } from '../../requests/errors.ts'
 import { policyOriginOf } from '../headers.ts'
 import { type ActionCall, action } from './action.ts'
 import { param } from './parameters.ts'
@@ -75,7 +75,7 @@ export async function openCardPage(
   { aid, name, lang = 'en', ...pages }: Static<typeof CARD_PAGE_PARAMETERS>,
   call: CardPageCall,
 ): Promise<string> {
-  if (aid === undefined) throw new ActionError('Following field/s are missing: aid')
+  if (aid === undefined) throw missingParameters(['aid'])
   await refuseUnknownAccount(call, aid)
   const { tokens, charges } = call.payments
   const { return_origins: returnOrigins } = await charges.settings.get(PAYMENTS)

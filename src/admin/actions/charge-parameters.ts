@@ -7,7 +7,7 @@ import { isInvoiceKey } from '../../billing/cycle/cycle-key.ts'
 import { isNothing, userFieldsOf } from '../../billing/payments/payment-order.ts'
 import { Exact } from '../../catalog/records/money/exact-amount.ts'
 import { isObject } from '../../domain/fields.ts'
-import { ActionError } from '../../requests/errors.ts'
+import { ActionError, missingParameters, parameterError } from '../../requests/errors.ts'
 import type { RawParameters } from '../../requests/raw-parameters.ts'
 import { type ActionCall, REASON } from './action.ts'
 import { paymentRules } from './books.ts'
@@ -113,7 +113,7 @@ export async function chargeOrderOf(
   const isForOne = aids?.length === 1
   for (const name of ['amount', 'payment_data'] as const) {
     if (parameters[name] === undefined) continue
-    if (!isForOne) throw new ActionError(`Field ${name} requires exactly one account in aids`)
+    if (!isForOne) throw parameterError(name, 'requires exactly one account in aids')
   }
   const { userFields } = await paymentRules(call)
   return {
@@ -173,7 +173,7 @@ function amountIn(amount: Decimal | undefined): Exact | undefined {
   if (amount.decimalPlaces() <= AMOUNT_DIGITS && amount.gt(0) && amount.lt(AMOUNT_MAX)) {
     return new Exact(amount)
   }
-  throw new ActionError('Field amount must be above 0, below 10^12, with at most 2 decimals')
+  throw parameterError('amount', 'must be above 0, below 10^12, with at most 2 decimals')
 }
 
 const TOKEN_LENGTH_MAX = 1_000
@@ -188,10 +188,10 @@ function paymentDataOf(
   const text = (value: unknown, member: string, isNeeded: boolean): string => {
     if (isNothing(value) && !isNeeded) return ''
     if (isNothing(value)) {
-      throw new ActionError(`Following field/s are missing: payment_data.${member}`)
+      throw missingParameters([`payment_data.${member}`])
     }
     if (typeof value === 'string' && value.length <= TOKEN_LENGTH_MAX) return value
-    throw new ActionError(`Field payment_data.${member} should be of type String`)
+    throw parameterError(`payment_data.${member}`, 'should be of type String')
   }
   return {
     name: text(name, 'name', true),

@@ -9,7 +9,7 @@ import { closed, either, integer, mapOf, text } from '../../catalog/entities/jso
 import { PAYMENTS } from '../../catalog/settings/money/payment-settings.ts'
 import type { RunOptions } from '../../jobs/charge-jobs.ts'
 import { addJob } from '../../jobs/jobs.ts'
-import { ActionError } from '../../requests/errors.ts'
+import { ActionError, missingParameters } from '../../requests/errors.ts'
 import { type AnswerOf, type CommitPart, type MoneyCall, moneyAction } from './action.ts'
 import {
   CHARGE_PARAMETERS,
@@ -172,7 +172,7 @@ async function decide(
   id: string | undefined,
   operation: 'complete' | 'reject',
 ): Promise<ChargeAnswer> {
-  if (id === undefined || id === '') throw new ActionError('Following field/s are missing: id')
+  if (id === undefined || id === '') throw missingParameters(['id'])
   const { charges: deps } = call.payments
   const charge = await readCharge(deps.catalog, id)
   if (charge === null) throw new ActionError(`Unknown id ${id}`)

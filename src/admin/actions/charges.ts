@@ -6,7 +6,7 @@ import { integerFrom, isNothing } from '../../billing/payments/payment-order.ts'
 import * as schema from '../../catalog/entities/json-schema.ts'
 import { isObject } from '../../domain/fields.ts'
 import type { TaxData } from '../../domain/tax.ts'
-import { ActionError } from '../../requests/errors.ts'
+import { ActionError, missingParameters, parameterError } from '../../requests/errors.ts'
 import { action, castOptions } from './action.ts'
 import { refuseLong } from './credit-parameters.ts'
 import { castParameters, param } from './parameters.ts'
@@ -77,7 +77,7 @@ export const charges = action({
   },
   async run({ operation, data }, call) {
     if (operation !== 'calculate') throw new ActionError('Unrecognized operation')
-    if (data === undefined) throw new ActionError('Following field/s are missing: data')
+    if (data === undefined) throw missingParameters(['data'])
     const cast = castParameters(DATA, new Map(Object.entries(data)), castOptions({}, call))
     try {
       const offer = offerOf(cast)
@@ -125,5 +125,5 @@ function numberIn(parameter: unknown, name: string, member: string): number {
   if (isNothing(parameter)) return 0
   const number = integerFrom(value)
   if (number !== null && number > 0) return number
-  throw new ActionError(`Field ${name} should be of type Integer`)
+  throw parameterError(name, 'should be of type Integer')
 }

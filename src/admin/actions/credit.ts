@@ -99,8 +99,8 @@ class InstallmentsError extends ActionError {
     this.#reason = reason
   }
 
-  override body(): object {
-    return { ...super.body(), details: this.#reason }
+  protected override known(): object {
+    return { ...super.known(), details: this.#reason }
   }
 }
 

@@ -1,9 +1,11 @@
 /** The envelope of answers, and what of a request they contain. */
-import type { RawParameters } from '../../requests/raw-parameters.ts'
+import { answeredIssues } from '../../requests/errors.ts'
+import {
+  CREDENTIALS,
+  parameterWarnings,
+  type RawParameters,
+} from '../../requests/raw-parameters.ts'
 import type { Action, ActionAnswer } from './action.ts'
-
-/** Credentials in parameters; they are neither returned nor part of a call's identity. */
-const CREDENTIALS: ReadonlySet<string> = new Set(['access_token', '_sig_', 'signature', '_t_'])
 
 /** The parameters without credentials, in the order of their names. */
 export function plainParameters(raw: RawParameters): Record<string, unknown> {
@@ -12,7 +14,7 @@ export function plainParameters(raw: RawParameters): Record<string, unknown> {
 }
 
 /** The parameters that the answer returns, in the order in which they were sent. */
-export function echoedParameters(
+function echoedParameters(
   { notEchoed = [] }: Pick<Action, 'notEchoed'>,
   raw: RawParameters,
 ): Record<string, unknown> {
@@ -21,7 +23,23 @@ export function echoedParameters(
   return Object.fromEntries([...raw].filter(([name]) => isShown(name)))
 }
 
-export function envelopeOf(input: object, answer: ActionAnswer): object {
-  const { status = 1, desc = 'success', ...others } = answer
-  return { status, desc, input, ...others }
+/** The whole answer: names unknown parameters, and what is wrong if the action was refused. */
+export function envelopeOf(
+  action: Pick<Action, 'name' | 'notEchoed' | 'parameters'>,
+  raw: RawParameters,
+  answer: ActionAnswer,
+): object {
+  const { status = 1, desc = 'success', warnings: own = [], ...others } = answer
+  const known = Object.keys(action.parameters.properties)
+  const warnings = [...(own as readonly string[]), ...parameterWarnings(raw, known, action.name)]
+  // `remove` answers with the number of lines.
+  const isRefused = (status === 0 || status === false) && desc !== 'success'
+  return {
+    status,
+    desc,
+    input: echoedParameters(action, raw),
+    ...others,
+    ...(warnings.length > 0 && { warnings }),
+    ...(isRefused && { errors: answeredIssues([{ path: '', reason: String(desc) }], 200) }),
+  }
 }

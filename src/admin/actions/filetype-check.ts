@@ -14,7 +14,6 @@ import {
 } from '../../catalog/entities/json-schema.ts'
 import { readCategory } from '../../catalog/settings/stored-config.ts'
 import { type Fields, isObject } from '../../domain/fields.ts'
-import { TrialRefusedError } from '../../entities/trial.ts'
 import type { CheckFileType } from '../../file-types/check-report.ts'
 import { fileTypeDefaultsOf } from '../../file-types/defaults.ts'
 import {
@@ -23,7 +22,13 @@ import {
   nameOfFileType,
 } from '../../file-types/installed.ts'
 import { expectationOf, runSamples, samplesIn } from '../../file-types/samples.ts'
-import { ActionError, NotAllowedError, RequestError } from '../../requests/errors.ts'
+import {
+  ActionError,
+  InvalidFieldsError,
+  NotAllowedError,
+  parameterError,
+  RequestError,
+} from '../../requests/errors.ts'
 import { type ActionCall, action } from './action.ts'
 import { rateMessage } from './filetype-rating.ts'
 import { param } from './parameters.ts'
@@ -172,7 +177,7 @@ async function checkSamples(
   const { config } = call
   const document = given ?? (await installedDocument(name ?? '', call))
   const { problem } = fileTypeOrProblem(document, fileTypeDefaultsOf(config))
-  if (problem !== null) throw new TrialRefusedError([problem], 0)
+  if (problem !== null) throw new InvalidFieldsError([problem])
   const samples = samplesIn(await withSamples(document, call), 'samples')
   const results = await runSamples(check, { document, samples }, config)
   return { ok: results.every(({ ok }) => ok), samples: results }
@@ -189,12 +194,12 @@ async function withSamples(document: unknown, { catalog, config }: ActionCall): 
 /** Samples have a limit of their own. */
 function refuseLong({ samples: _, ...document }: Fields): void {
   if (JSON.stringify(document).length <= DOCUMENT_CHARS_MAX) return
-  throw new ActionError(`Field document has more than ${DOCUMENT_CHARS_MAX} characters`)
+  throw parameterError('document', `has more than ${DOCUMENT_CHARS_MAX} characters`)
 }
 
 function refuseOther(parameters: Fields): void {
   const other = Object.keys(parameters).find((name) => parameters[name] !== undefined)
-  if (other !== undefined) throw new ActionError(`Field ${other} cannot be combined with samples`)
+  if (other !== undefined) throw parameterError(other, 'cannot be combined with samples')
 }
 
 /** Throws `NotAllowedError` if the caller may not see prices of a subscriber. */
@@ -206,23 +211,20 @@ async function refuseQuote({ permits }: ActionCall): Promise<void> {
 function bytesOf(message: string | undefined, base64: string | undefined): Buffer {
   requireOne({ message, message_base64: base64 })
   if (base64 !== undefined && !BASE64.test(base64)) {
-    throw new ActionError('Field message_base64 must be base 64')
+    throw parameterError('message_base64', 'must be base 64')
   }
   const bytes = Buffer.from(message ?? base64 ?? '', message === undefined ? 'base64' : 'utf8')
   if (bytes.length <= BYTES_MAX) return bytes
-  throw new ActionError(`Field message has more than ${BYTES_MAX} bytes`)
+  throw parameterError('message', `has more than ${BYTES_MAX} bytes`)
 }
 
 function requireOne(values: Readonly<Record<string, unknown>>): void {
   const names = Object.keys(values)
-  const present = names.filter((name) => values[name] !== undefined)
-  if (present.length === 1) return
-  const text = names.join(' or ')
-  throw new ActionError(
-    present.length === 0
-      ? `Following field/s are missing: ${text}`
-      : `Field ${present[0]} cannot be combined with ${present[1]}`,
-  )
+  const [one, other] = names.filter((name) => values[name] !== undefined)
+  if (one === undefined) {
+    throw new ActionError(`Following field/s are missing: ${names.join(' or ')}`)
+  }
+  if (other !== undefined) throw parameterError(one, `cannot be combined with ${other}`)
 }
 
 async function installedDocument(requested: string, { catalog, config }: ActionCall) {
@@ -230,5 +232,5 @@ async function installedDocument(requested: string, { catalog, config }: ActionC
   const installed = installedFileTypes(value ?? [], fileTypeDefaultsOf(config))
   const found = installed.find(({ name }) => name === requested)
   if (found !== undefined) return found.document
-  throw new ActionError(`Field file_type names no installed file type: ${requested}`)
+  throw parameterError('file_type', `names no installed file type: ${requested}`)
 }

@@ -13,7 +13,7 @@ import { AccountInputError } from '../../billing/run/read-accounts.ts'
 import { closed, either, emptyList, ref, text } from '../../catalog/entities/json-schema.ts'
 import { isCycleKey } from '../../domain/cycle.ts'
 import { type Fields, isObject } from '../../domain/fields.ts'
-import { ActionError } from '../../requests/errors.ts'
+import { ActionError, missingParameters, parameterError } from '../../requests/errors.ts'
 import { dateOf } from '../../requests/instant.ts'
 import { type ActionCall, type AnswerOf, action, FILE } from './action.ts'
 import { cycleOf } from './billrun/cycle-of.ts'
@@ -85,8 +85,8 @@ export async function expectedAnswer(
   const { billrun_key: cycleKey, ignore_cdrs: ignoresLines = false, data } = parameters
   const aid =
     parameters.aid === undefined || parameters.aid === '' ? null : integerFrom(parameters.aid)
-  if (parameters.aid === undefined) throw new ActionError('Following field/s are missing: aid')
-  if (aid === null || aid < 1) throw new ActionError('Field aid should be of type Integer')
+  if (parameters.aid === undefined) throw missingParameters(['aid'])
+  if (aid === null || aid < 1) throw parameterError('aid', 'should be of type Integer')
   const calendar = calendarOf(call.config)
   const key = cycleKey ?? keyAt(call.nowMs, calendar)
   if (!isCycleKey(key)) throw new ActionError('Illegal billrun key')
@@ -139,7 +139,7 @@ async function orNothing<T>(written: Promise<T>): Promise<T | null> {
 
 function revisionsIn(data: unknown, call: ActionCall) {
   if (data === undefined || data === '') return { account: null, subscribers: null }
-  if (!isObject(data)) throw new ActionError('Field data should be of type Object')
+  if (!isObject(data)) throw parameterError('data', 'should be of type Object')
   const { account, subscribers } = data
   return {
     account: listOf(account, 'data.account', call),

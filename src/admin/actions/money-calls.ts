@@ -24,7 +24,7 @@ import type {
   MoneyCall,
   PartResults,
 } from './action.ts'
-import { echoedParameters, envelopeOf, plainParameters } from './envelope.ts'
+import { envelopeOf, plainParameters } from './envelope.ts'
 
 /** Interval of removing old keys. */
 const FORGET_MS = 3_600_000
@@ -121,7 +121,6 @@ class Attempt {
   readonly #call: ActionCall
   readonly #group: MoneyGroup
   readonly #claim: Claim | null
-  readonly #input: object
   #text: string | null = null
   #parts: Promise<Map<number, PartResults>> | null = null
 
@@ -136,7 +135,6 @@ class Attempt {
     this.#call = call
     this.#group = group
     this.#claim = claim
-    this.#input = echoedParameters(action, raw)
   }
 
   get isCommitted(): boolean {
@@ -156,7 +154,7 @@ class Attempt {
   }
 
   #textOf(answer: ActionAnswer): string {
-    return JSON.stringify(envelopeOf(this.#input, answer))
+    return JSON.stringify(envelopeOf(this.#action, this.#raw, answer))
   }
 
   async #commit<T extends ActionAnswer>(

@@ -14,7 +14,7 @@ import { isCycleKey } from '../../domain/cycle.ts'
 import { type Fields, isObject } from '../../domain/fields.ts'
 import { dateText } from '../../entities/views.ts'
 import { amountOf } from '../../requests/cast-value.ts'
-import { ActionError } from '../../requests/errors.ts'
+import { ActionError, missingParameters, parameterError } from '../../requests/errors.ts'
 import type { ActionCall } from './action.ts'
 import { CREDIT_PARAMETERS, creditRequestOf, readCreditFields } from './credit-parameters.ts'
 import { castParameters, param } from './parameters.ts'
@@ -69,8 +69,8 @@ export async function oneTimeOrderOf(
 ): Promise<OneTimeOrder> {
   const cdrs = cdrsIn(parameters.cdrs)
   const aid = parameters.aid === undefined ? null : integerFrom(parameters.aid)
-  if (parameters.aid === undefined) throw new ActionError('Following field/s are missing: aid')
-  if (aid === null || aid < 1) throw new ActionError('Field aid should be of type Integer')
+  if (parameters.aid === undefined) throw missingParameters(['aid'])
+  if (aid === null || aid < 1) throw parameterError('aid', 'should be of type Integer')
   if (cdrs.some((cdr) => Number(cdr['aid']) !== aid)) {
     throw new ActionError("One of the CDRs AID doesn't match the account AID")
   }
@@ -113,7 +113,7 @@ function timeIn(value: unknown, { nowMs }: ActionCall): number {
   if (value === undefined || value === '') return Math.floor(nowMs / 1000) * 1000
   const seconds = integerFrom(value)
   if (seconds === null || seconds < 1 || seconds > SECONDS_MAX) {
-    throw new ActionError('Field invoice_unixtime should be of type Integer')
+    throw parameterError('invoice_unixtime', 'should be of type Integer')
   }
   return seconds * 1000
 }
@@ -165,8 +165,8 @@ function ofCdr(error: unknown, index: number): unknown {
 
 /** A date of a closed cycle. */
 class TooOldError extends ActionError {
-  override body(): object {
-    return { ...super.body(), code: 17_579 }
+  protected override known(): object {
+    return { ...super.known(), code: 17_579 }
   }
 }
 
@@ -193,7 +193,7 @@ async function refuseOld(call: ActionCall, aid: number, dates: readonly number[]
 function adjustsIn(value: unknown): RequestedAdjustment[] {
   if (value === undefined || value === '') return []
   const isList = Array.isArray(value) && value.length <= ADJUSTS_MAX && value.every(isObject)
-  if (!isList) throw new ActionError('Field adjusts must be a list of invoice_id and amount')
+  if (!isList) throw parameterError('adjusts', 'must be a list of invoice_id and amount')
   const requested = (value as readonly Fields[]).map(({ invoice_id: id, amount: amountValue }) => {
     const invoiceId = integerFrom(id)
     const amount = amountValue === undefined ? null : amountOf(amountValue)

@@ -5,8 +5,14 @@
 import { type Static, type TObject, type TSchema, Type } from '@sinclair/typebox'
 import type { Decimal } from 'decimal.js'
 import * as schema from '../../catalog/entities/json-schema.ts'
+import { throwAll } from '../../domain/field-errors.ts'
 import { amountOf, booleanOf, integerOf } from '../../requests/cast-value.ts'
-import { ActionError } from '../../requests/errors.ts'
+import {
+  ApiError,
+  EntityRuleError,
+  missingParameters,
+  parameterError,
+} from '../../requests/errors.ts'
 import { dateOf, type TimeContext } from '../../requests/instant.ts'
 import { type JsonLimits, refusedValue } from '../../requests/json-limits.ts'
 import { parseJson } from '../../requests/json-text.ts'
@@ -64,7 +70,7 @@ export interface CastOptions extends TimeContext {
 
 /**
  * Casts the declared parameters in their order; others are ignored. Null counts as not sent. Throws
- * `ActionError` for the first error, with the parameter and the reason.
+ * the error of the first one that is missing or has a wrong value, with the issues of all.
  */
 export function castParameters<T extends TObject>(
   declared: T,
@@ -73,14 +79,19 @@ export function castParameters<T extends TObject>(
 ): Static<T> {
   const required: readonly string[] = declared.required ?? []
   const cast: Record<string, unknown> = {}
+  const errors: ApiError[] = []
   for (const [name, definition] of Object.entries(declared.properties)) {
     const value = raw.get(name) ?? undefined
-    const result = value === undefined ? value : castValue(definition, value, name, options)
-    if (result !== undefined) cast[name] = result
-    else if (required.includes(name)) {
-      throw new ActionError(`Following field/s are missing: ${name}`)
+    try {
+      const result = value === undefined ? value : castValue(definition, value, name, options)
+      if (result !== undefined) cast[name] = result
+      else if (required.includes(name)) throw missingParameters([name])
+    } catch (error) {
+      if (!(error instanceof ApiError)) throw error
+      errors.push(error)
     }
   }
+  throwAll(errors)
   return cast as Static<T>
 }
 
@@ -130,15 +141,15 @@ function castValue(
 
 function known<T>(value: T | null, kind: Kind, name: string): T {
   if (value !== null) return value
-  throw new ActionError(`Field ${name} should be of type ${kind}`)
+  throw parameterError(name, `should be of type ${kind}`)
 }
 
 function inRange({ minimum, maximum }: TSchema, value: number, name: string): number {
   if (typeof minimum === 'number' && value < minimum) {
-    throw new ActionError(`Field ${name} must be at least ${minimum}`)
+    throw parameterError(name, `must be at least ${minimum}`)
   }
   if (typeof maximum === 'number' && value > maximum) {
-    throw new ActionError(`Field ${name} must be at most ${maximum}`)
+    throw parameterError(name, `must be at most ${maximum}`)
   }
   return value
 }
@@ -148,12 +159,12 @@ function textOf(definition: TSchema, value: unknown, name: string): string {
   const text = known(isText || typeof value === 'number' ? String(value) : null, 'String', name)
   const { enum: values, maxLength } = definition
   if (Array.isArray(values) && !values.includes(text)) {
-    throw new ActionError(`Field ${name} must be one of ${values.join(', ')}`)
+    throw parameterError(name, `must be one of ${values.join(', ')}`)
   }
   if (typeof maxLength === 'number' && text.length > maxLength) {
-    throw new ActionError(`Field ${name} has more than ${maxLength} characters`)
+    throw parameterError(name, `has more than ${maxLength} characters`)
   }
-  if (text.includes('\0')) throw new ActionError(`Field ${name} has a zero byte`)
+  if (text.includes('\0')) throw parameterError(name, 'has a zero byte')
   return text
 }
 
@@ -182,6 +193,6 @@ function jsonOf(value: unknown, name: string, limits?: JsonLimits): unknown {
 
 function checked(value: unknown, name: string, limits?: JsonLimits): unknown {
   const refused = refusedValue(value, name, limits)
-  if (refused !== null) throw new ActionError(refused)
+  if (refused !== null) throw new EntityRuleError(refused)
   return value
 }

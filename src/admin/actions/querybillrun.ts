@@ -5,7 +5,7 @@ import { integerFrom } from '../../billing/payments/payment-order.ts'
 import type { Filter } from '../../catalog/collections.ts'
 import { listOf, ref } from '../../catalog/entities/json-schema.ts'
 import type { BillrunDocument } from '../../catalog/records/money/bill.ts'
-import { ActionError } from '../../requests/errors.ts'
+import { ActionError, parameterError } from '../../requests/errors.ts'
 import { type ActionCall, action } from './action.ts'
 import { invoiceView } from './invoice-view.ts'
 import { ONE_OR_SEVERAL, param, WHOLE_NUMBERS } from './parameters.ts'
@@ -55,7 +55,7 @@ function idsOf(value: unknown, name: string): number[] | null {
   const ids = list.map((each) => integerFrom(typeof each === 'string' ? each.trim() : each))
   const valid = ids.filter((id) => id !== null)
   if (valid.length === 0) return null
-  if (valid.length < ids.length) throw new ActionError(`Field ${name} should be of type Integer`)
+  if (valid.length < ids.length) throw parameterError(name, 'should be of type Integer')
   return valid
 }
 
@@ -74,7 +74,7 @@ function keysOf(value: unknown): string[] | null {
   const keys = list.map((each) => String(each).trim())
   if (keys.length > IDS_MAX) throw new ActionError(`Maximum of billrun is ${IDS_MAX}`)
   if (!keys.every(isInvoiceKey)) {
-    throw new ActionError('Field billrun must be a cycle key such as 202601')
+    throw parameterError('billrun', 'must be a cycle key such as 202601')
   }
   return keys
 }

@@ -25,7 +25,7 @@ import {
   type UsageLine,
 } from '../../billing/quote/usage-lines.ts'
 import { FieldError, type Fields } from '../../domain/fields.ts'
-import { TrialRefusedError } from '../../entities/trial.ts'
+import { InvalidFieldsError } from '../../requests/errors.ts'
 import type { ActionCall } from './action.ts'
 import { QuoteWork, refuseLongLists } from './quote-work.ts'
 
@@ -37,7 +37,7 @@ export interface Change {
   readonly after: readonly AssumedDocuments[]
 }
 
-/** Throws `TrialRefusedError` for a document that cannot be used. */
+/** Throws `InvalidFieldsError` for a document that cannot be used. */
 export function changeOf(
   { assume, base }: { readonly assume: Fields; readonly base: Fields | undefined },
   settings: QuoteSettings,
@@ -48,7 +48,7 @@ export function changeOf(
       return readAssumed(value, path, settings)
     } catch (error) {
       if (!(error instanceof FieldError)) throw error
-      throw new TrialRefusedError(error.issues, 0)
+      throw new InvalidFieldsError(error.issues)
     }
   }
   const before = base === undefined ? [] : [read(base, 'base')]

@@ -2,6 +2,7 @@
 import {
   choice,
   closed,
+  constant,
   flag,
   integer,
   listOf,
@@ -19,7 +20,7 @@ const TAX: Schema = closed(
     description: text('Description.'),
     key: text('Key of the tax.'),
     type: text('Type, such as `vat`.'),
-    pass_to_customer: { type: 'integer', const: 1, description: 'Always 1.' },
+    pass_to_customer: constant(1, 'Always 1.'),
     embedded_amount: number('Money, of a tax that is part of the price.'),
     amount_before_rounding: number('Money before the final charge was rounded.'),
   },

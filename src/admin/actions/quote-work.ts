@@ -1,7 +1,7 @@
 /** Limits on what a call of `quote` sends, and its work in slices. */
 import { createPacer } from '../../catalog/feed/pacer.ts'
 import { isObject } from '../../domain/fields.ts'
-import { ActionError } from '../../requests/errors.ts'
+import { ActionError, parameterError } from '../../requests/errors.ts'
 import { monotonicMs } from '../../runtime/clock.ts'
 
 export const CASES_MAX = 100
@@ -50,7 +50,7 @@ function tooSlow(path: string): ActionError {
 
 export function refuseLarge(cases: readonly unknown[]): void {
   if (cases.length > CASES_MAX) {
-    throw new ActionError(`Field cases has more than ${CASES_MAX} members`)
+    throw parameterError('cases', `has more than ${CASES_MAX} members`)
   }
   let events = 0
   for (const [index, each] of cases.entries()) {
@@ -59,7 +59,7 @@ export function refuseLarge(cases: readonly unknown[]): void {
     if (Array.isArray(listed)) events += listed.length
   }
   if (events > EVENTS_MAX) {
-    throw new ActionError(`Field cases has more than ${EVENTS_MAX} events in total`)
+    throw parameterError('cases', `has more than ${EVENTS_MAX} events in total`)
   }
 }
 

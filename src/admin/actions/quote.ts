@@ -4,7 +4,7 @@ import { type LiveUsage, quoteUsage, readLiveState } from '../../billing/quote/l
 import { caseSteps, quoteView } from '../../billing/quote/quote-case.ts'
 import { customFields, either, listOf, ref } from '../../catalog/entities/json-schema.ts'
 import { NUMBER_CHARS_MAX, TEXT_CHARS_MAX } from '../../file-types/decode-errors.ts'
-import { ActionError } from '../../requests/errors.ts'
+import { ActionError, missingParameters, parameterError } from '../../requests/errors.ts'
 import { type ActionCall, action } from './action.ts'
 import { param } from './parameters.ts'
 import { changeOf, compareCases, compareLines } from './quote-comparison.ts'
@@ -102,7 +102,7 @@ export const quote = action({
     }
     const { base, plan, last, ...rest } = usage
     const other = Object.entries({ base, plan, last }).find(([, value]) => value !== undefined)
-    if (other !== undefined) throw new ActionError(`Field ${other[0]} needs assume`)
+    if (other !== undefined) throw parameterError(other[0], 'needs assume')
     if (cases === undefined) return { details: await quoteSubscriber(rest, call) }
     refuseOther(rest, 'cases')
     refuseLarge(cases)
@@ -120,7 +120,7 @@ async function quoteSubscriber(
   )
   if (sid === undefined || usaget === undefined || usagev === undefined || missing.length > 0) {
     const hint = missing.length === 3 ? ', or cases' : ''
-    throw new ActionError(`Following field/s are missing: ${missing.join(', ')}${hint}`)
+    throw missingParameters(missing, hint)
   }
   const atMs = urt?.getTime() ?? nowMs
   const usage: LiveUsage = { sid, usaget, usagev, calledNumber, rateKey: rate, atMs }
@@ -167,5 +167,5 @@ function refuseOther(parameters: object, name: string): void {
   const [other] = Object.entries(parameters).flatMap(([key, value]) =>
     value === undefined ? [] : [key],
   )
-  if (other !== undefined) throw new ActionError(`Field ${other} cannot be combined with ${name}`)
+  if (other !== undefined) throw parameterError(other, `cannot be combined with ${name}`)
 }

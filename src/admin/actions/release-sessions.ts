@@ -12,7 +12,7 @@ import {
 import { ContentionError } from '../../ledger/operations.ts'
 import { CorruptValueError } from '../../ledger/owner-packing.ts'
 import { sessionView } from '../../ledger/session-view.ts'
-import { ActionError } from '../../requests/errors.ts'
+import { ActionError, parameterError } from '../../requests/errors.ts'
 import { type ActionCall, action } from './action.ts'
 import { refuseOthers } from './members.ts'
 import { param } from './parameters.ts'
@@ -58,7 +58,7 @@ export const releasesessions = action({
     },
   },
   async run({ sessions: listed, reason, now = false }, call) {
-    if (reason.trim() === '') throw new ActionError('Field reason must not be empty')
+    if (reason.trim() === '') throw parameterError('reason', 'must not be empty')
     const named = namesIn(listed)
     const details: ReleasedSession[] = []
     for (const one of named) details.push(await release(one, reason, now, call))
@@ -68,9 +68,9 @@ export const releasesessions = action({
 
 /** All are checked before one is ended. */
 function namesIn(listed: readonly unknown[]): readonly SessionRef[] {
-  if (listed.length === 0) throw new ActionError('Field sessions must not be empty')
+  if (listed.length === 0) throw parameterError('sessions', 'must not be empty')
   if (listed.length > SESSIONS_MAX) {
-    throw new ActionError(`Field sessions has more than ${SESSIONS_MAX} members`)
+    throw parameterError('sessions', `has more than ${SESSIONS_MAX} members`)
   }
   return listed.map((each, index) => {
     const path = `sessions.${index}`

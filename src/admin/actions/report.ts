@@ -14,7 +14,7 @@ import { openReport, type ReportRows } from '../../reports/run.ts'
 import { TAXATION_REPORT } from '../../reports/taxation.ts'
 import { MEDIA_TYPES, REPORT_FORMATS, type ReportFormat, reportText } from '../../reports/texts.ts'
 import { booleanOf } from '../../requests/cast-value.ts'
-import { ActionError, NotAllowedError } from '../../requests/errors.ts'
+import { ActionError, NotAllowedError, parameterError } from '../../requests/errors.ts'
 import { monotonicMs } from '../../runtime/clock.ts'
 import { type ActionCall, type AnswerOf, action, FILE } from './action.ts'
 import { param } from './parameters.ts'
@@ -156,7 +156,7 @@ function inline(value: unknown): Fields {
     throw new ActionError('Require to supply one of the following fields: key, _id, report')
   }
   if (isObject(value)) return value
-  throw new ActionError('Field report should be of type Object')
+  throw parameterError('report', 'should be of type Object')
 }
 
 /** A caller who may run reports sees only what the operator's rules let it read. */
@@ -182,9 +182,9 @@ function textOptionsOf(parameters: ReportParameters, { config, nowMs }: ActionCa
     delimiter = ',',
     headers,
   } = parameters
-  if (!isDelimiter(delimiter)) throw new ActionError('Field delimiter must be one character')
+  if (!isDelimiter(delimiter)) throw parameterError('delimiter', 'must be one character')
   const hasHeader = isUnset(headers) ? true : booleanOf(headers)
-  if (hasHeader === null) throw new ActionError('Field headers should be of type Boolean')
+  if (hasHeader === null) throw parameterError('headers', 'should be of type Boolean')
   const usual = `${dayOf(config.rating.timeZone, nowMs)}_report`
   const fileName = safeName(named).replace(/\.(?:csv|ndjson)$/, '') || usual
   return { format, delimiter, hasHeader, fileName }
@@ -199,7 +199,7 @@ async function rowsOf(
 ): Promise<Rows | Ordered> {
   const { config, nowMs, signal } = call
   const { rowsMax } = config.reports
-  if (size > rowsMax) throw new ActionError(`Field size must be at most ${rowsMax}`)
+  if (size > rowsMax) throw parameterError('size', `must be at most ${rowsMax}`)
   const isPage = size > 0
   const count = isPage ? size : rowsMax
   const skip = isPage ? page * size : 0

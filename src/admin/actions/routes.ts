@@ -21,7 +21,7 @@ import {
   pathsOf,
 } from './action.ts'
 import { deprecationHeaders } from './deprecated/deprecations.ts'
-import { echoedParameters, envelopeOf } from './envelope.ts'
+import { envelopeOf } from './envelope.ts'
 import { actionErrorHandler } from './errors.ts'
 import { createMoneyCalls, type MoneyCalls } from './money-calls.ts'
 
@@ -168,7 +168,7 @@ async function answerCall(
     const operationId = idempotencyKeyOf(request, OPERATION_ID_LENGTH_MAX)
     const result = await action.call(values, { ...call, operationId, ...NO_MONEY })
     if (result[FILE] !== undefined) return sendFile(reply, result[FILE])
-    return envelopeOf(echoedParameters(action, values), result)
+    return envelopeOf(action, values, result)
   }
   const key = idempotencyKeyOf(request, IDEMPOTENCY_KEY_LENGTH_MAX)
   const text = await moneyCalls(action, values, key, call)

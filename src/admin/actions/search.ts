@@ -14,7 +14,7 @@ import { DEFINITIONS } from '../../entities/definitions/collections.ts'
 import { recordRead } from '../../entities/read-records.ts'
 import { NOT_DELETED } from '../../entities/revisions.ts'
 import { normalizeNumber } from '../../rating/identify.ts'
-import { ActionError } from '../../requests/errors.ts'
+import { parameterError } from '../../requests/errors.ts'
 import { type ActionCall, action } from './action.ts'
 import { param } from './parameters.ts'
 
@@ -129,13 +129,13 @@ interface Found extends Condition {
 /** Exact numbers first. Throws `ActionError` for a text that cannot be searched. */
 function conditionsOf(sent: string, countryPrefix: string): readonly Condition[] {
   const q = sent.trim().normalize('NFC')
-  if (q === '') throw new ActionError('Field q must not be empty')
+  if (q === '') throw parameterError('q', 'must not be empty')
   if (/^\(?\+?[\d\s./()-]+$/.test(q)) {
     const conditions = numberConditions(q, countryPrefix)
     if (conditions.length > 0) return conditions
   }
   if ([...q].length < PREFIX_LENGTH_MIN) {
-    throw new ActionError(`Field q must have at least ${PREFIX_LENGTH_MIN} characters, or a number`)
+    throw parameterError('q', `must have at least ${PREFIX_LENGTH_MIN} characters, or a number`)
   }
   return NAMES.flatMap((field) => COLLECTIONS.map((each) => prefixCondition(each, field, q)))
 }

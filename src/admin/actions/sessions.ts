@@ -10,7 +10,7 @@ import {
   stepOpenSessions,
 } from '../../ledger/open-sessions.ts'
 import { lastReportMs, sessionView } from '../../ledger/session-view.ts'
-import { ActionError } from '../../requests/errors.ts'
+import { ActionError, parameterError } from '../../requests/errors.ts'
 import { type ActionCall, action } from './action.ts'
 import { param } from './parameters.ts'
 import { OPEN_SESSION } from './session-schemas.ts'
@@ -180,7 +180,7 @@ const POSITION = /^(\d{1,5})\.(\d{1,16})\.([\w:-]{0,64})$/
 function positionOf(text: string, { ledger }: ActionCall): SessionPosition {
   const [, partition, score, member = ''] = POSITION.exec(text) ?? []
   if (partition === undefined || Number(partition) >= ledger.keys.partitions) {
-    throw new ActionError('Field after must be next of a page')
+    throw parameterError('after', 'must be next of a page')
   }
   return { partition: Number(partition), score: Number(score), member }
 }

@@ -6,7 +6,7 @@ import { present } from '../../domain/assert.ts'
 import type { Fields } from '../../domain/fields.ts'
 import { DEFINITIONS } from '../../entities/definitions/collections.ts'
 import { NOT_DELETED } from '../../entities/revisions.ts'
-import { ActionError } from '../../requests/errors.ts'
+import { parameterError } from '../../requests/errors.ts'
 import type { RawParameters } from '../../requests/raw-parameters.ts'
 import { type ActionCall, action, type EntityAction } from './action.ts'
 import { param } from './parameters.ts'
@@ -79,7 +79,7 @@ export const usedby = action({
     },
   },
   async run({ collection, key }, call) {
-    if (!/^[^$.\0]+$/.test(key)) throw new ActionError('Field key must be a key')
+    if (!/^[^$.\0]+$/.test(key)) throw parameterError('key', 'must be a key')
     const found = await Promise.all(USES[collection].map((use) => usersOf(use, key, call)))
     return { details: found.filter(({ count }) => count > 0) }
   },

@@ -1,6 +1,7 @@
 /** The answers of the endpoints under `/auth`. */
 import {
   closed,
+  constant,
   either,
   flag,
   integer,
@@ -10,11 +11,9 @@ import {
   ref,
   type Schema,
   text,
-  typed,
 } from '../../catalog/entities/json-schema.ts'
 import type { LoginInput } from '../../identity/login-fields.ts'
 import { component, nullable, success } from '../http/answer-schema.ts'
-import { GRANTED_ACTION } from '../permissions/granted.ts'
 
 const answer = <D extends Schema>(name: string, description: string, details: D, input: string) =>
   success(name, description, details, { input: ref<LoginInput>('loginInput', input) })
@@ -27,6 +26,17 @@ const USER = {
   must_enrol_totp: flag('True if a second factor has to be set up first.'),
 }
 const OPTIONAL = ['must_change_password', 'must_enrol_totp'] as const
+
+export const GRANTED_ACTION = closed(
+  'An action.',
+  {
+    permitted: flag('Whether the user may do it.'),
+    roles: listOf(text('A role.'), 'One of these roles is needed.'),
+    usual: listOf(text('A role.'), 'The roles without rules, if a rule replaces them.'),
+    fixed: flag('True: no rule changes the roles.'),
+  },
+  ['usual', 'fixed'],
+)
 
 const CURRENT_USER = component(
   'currentUser',
@@ -84,7 +94,7 @@ export const CURRENT_USER_ANSWER = answer(
 export const DONE_ANSWER = answer(
   'doneAnswer',
   'Success.',
-  typed<true>({ type: 'boolean', const: true, description: 'Always true.' }),
+  constant(true, 'Always true.'),
   'The parameters of the request, without passwords.',
 )
 

@@ -24,7 +24,10 @@ export const EXAMPLE = {
 } as const
 
 /** With the code by which clients of the API recognise it. */
-export const NOBODY = { ...failure('nobody is logged in', {}), code: CODE.notLoggedIn }
+export const NOBODY = {
+  ...failure('nobody is logged in', {}, 'not_logged_in'),
+  code: CODE.notLoggedIn,
+}
 
 export const CURRENT_USER = get('/auth/login', {
   access: 'public',

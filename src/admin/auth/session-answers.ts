@@ -4,6 +4,7 @@ import type { AttemptSource } from '../../identity/attempts.ts'
 import type { Devices } from '../../identity/devices.ts'
 import type { LoginInput } from '../../identity/login-fields.ts'
 import { AuthRefusal } from '../../identity/refusal.ts'
+import { answeredIssues, type IssueCode, issueIn } from '../../requests/errors.ts'
 import { succeeded } from '../http/answer-schema.ts'
 import { queryParameters, readParameters } from '../http/body.ts'
 import { deviceCookieOf } from './cookies.ts'
@@ -12,8 +13,9 @@ export function success<const D>(details: D, input: LoginInput) {
   return { ...succeeded(details), input }
 }
 
-export function failure(desc: string, input: LoginInput) {
-  return { status: 0, desc, details: false, input } as const
+export function failure(desc: string, input: LoginInput, code?: IssueCode) {
+  const errors = answeredIssues([issueIn(desc)], 200, code)
+  return { status: 0, desc, details: false, input, errors } as const
 }
 
 /** Other answers of endpoints that compare a password or a code. */

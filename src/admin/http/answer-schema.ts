@@ -1,6 +1,7 @@
 /** Parts of the schemas of answers. */
 import {
   closed,
+  constant,
   type Members,
   type Schema,
   text,
@@ -8,15 +9,11 @@ import {
   type ValueOf,
 } from '../../catalog/entities/json-schema.ts'
 
-export const DONE = typed<1>({ type: 'integer', const: 1, description: '1: success.' })
+export const DONE = constant(1, '1: success.')
 export const SUCCESS = text('Always `success`.')
 
 /** In the answer to a write that was only tried. */
-export const VALID = typed<true>({
-  type: 'boolean',
-  const: true,
-  description: 'The write was only tried, and nothing is stored.',
-})
+export const VALID = constant(true, 'The write was only tried, and nothing is stored.')
 
 /** The schema with null as another type. */
 export const nullable = <S extends Schema>(schema: S) =>

@@ -1,11 +1,10 @@
 /** The schema of a live sample: what the installation does in a second. */
 import {
   closed,
-  either,
   integer,
   listOf,
-  nothing,
   number,
+  orNull,
   ref,
   type Schema,
   text,
@@ -66,13 +65,12 @@ export const LIVE_SAMPLE = component(
   {
     time: integer('Begin of the second, in milliseconds since 1970.'),
     health: ref<NodeHealth>('readiness', 'As `GET /health/ready` answers.'),
-    processes: either(
-      'Processes that report, by role; null while Redis is away.',
+    processes: orNull(
       closed('Processes by role.', {
         realtime: integer('Charging processes.'),
         recorder: integer('Recorders.'),
       }),
-      nothing('None.'),
+      'Processes that report, by role; null while Redis is away.',
     ),
     requests: figures('Charge requests per second, by outcome.', {
       granted: 'Granted.',

@@ -14,7 +14,8 @@ import { ADMIN } from '../../identity/caller.ts'
 import { type Action, IDEMPOTENCY_KEY_LENGTH_MAX, pathsOf } from '../actions/action.ts'
 import { type Deprecation, deprecationOf } from '../actions/deprecated/deprecations.ts'
 import { envelopeOf } from '../actions/envelope.ts'
-import { idempotencyKeySchema } from './components.ts'
+import { DONE } from '../http/answer-schema.ts'
+import { idempotencyKeySchema, WARNINGS } from './components.ts'
 import { content, ERROR_EXAMPLES, response } from './errors.ts'
 import { codeSamples, type Operation, type PathItem } from './operations.ts'
 
@@ -139,14 +140,16 @@ function responsesOf(action: Action): Record<string, Schema> {
   const schema = object(
     'The answer.',
     {
-      status: answer['status'] ?? { type: 'integer', const: 1, description: '1: success.' },
+      status: answer['status'] ?? DONE,
       desc: answer['desc'] ?? text('`success`.'),
       input: customFields('The parameters of the call, without credentials.'),
+      ...(answer['status'] !== undefined && { errors: ref('errors') }),
+      warnings: WARNINGS,
       ...plain(answer),
     },
     [...new Set(['status', 'desc', 'input', ...required])],
   )
-  const done = envelopeOf(example.parameters, example.answer)
+  const done = envelopeOf(action, new Map(Object.entries(example.parameters)), example.answer)
   const errors = Object.fromEntries(REFUSED.map((name) => [name, ERROR_EXAMPLES[name]]))
   const whole = either('The answer, or an error.', schema, ...REFUSED.map((name) => ref(name)))
   const { content: json } = content(whole, { done, ...errors })

@@ -1,10 +1,12 @@
 /** Schemas and examples of successful responses. */
 import {
   closed,
+  constant,
   either,
   flag,
   integer,
   listOf,
+  orNull,
   ref,
   type Schema,
   text,
@@ -18,7 +20,7 @@ import {
 import { hasTrait } from '../../entities/definitions/traits.ts'
 import { VersionConflictError } from '../../requests/errors.ts'
 import { ENTITY_TAG, NOTHING, readAnswer, writeAnswer } from './components.ts'
-import { content, ERROR_EXAMPLES, FAILED, response } from './errors.ts'
+import { content, ERROR_EXAMPLES, failed, response } from './errors.ts'
 import { responseExample, writeResponseExample } from './examples.ts'
 import type { ResponseKind } from './response-schemas.ts'
 import { READS } from './schemas.ts'
@@ -55,11 +57,10 @@ export function responsesOf(definition: CollectionDefinition, name: ActionName) 
 function conflictOf(definition: CollectionDefinition): Schema {
   const entity = ref(entityName(definition.name, 'read'))
   const message = text('That it was changed or deleted, and its present version.')
-  const schema = closed('The revision has another version than `If-Match` names.', {
-    status: FAILED,
-    code: { type: 'integer', const: 409, description: 'The HTTP status.' },
+  const schema = failed('The revision has another version than `If-Match` names.', {
+    code: constant(409, 'The HTTP status.'),
     data: closed('The error.', { message }),
-    entity: either('The present revision; null if it was deleted.', entity, NOTHING),
+    entity: orNull(entity, 'The present revision; null if it was deleted.'),
   })
   const message409 = `${definition.name}: the revision has been changed meanwhile`
   const shown = responseExample(definition, 'read')
@@ -140,5 +141,5 @@ function moreOf(
   }
   if (!hasTrait(definition, 'writesLine')) return {}
   const line = ref(entityName('lines', 'written'))
-  return { line: either('The record of the change.', line, NOTHING) }
+  return { line: orNull(line, 'The record of the change.') }
 }

@@ -7,7 +7,9 @@ import {
   integer,
   listOf,
   mapOf,
+  nothing,
   object,
+  orNull,
   ref,
   type Schema,
   text,
@@ -85,6 +87,12 @@ export const COMMON_SCHEMAS: Readonly<Record<string, Schema>> = {
   ),
 }
 
+/** Of every answer. */
+export const WARNINGS = listOf(
+  text('A warning.'),
+  'Ignored parameters and fields with the name that was probably meant; problems to check.',
+)
+
 /** Response to a read of documents with this schema. */
 export function readAnswer(entity: Schema): Schema {
   return object(
@@ -93,6 +101,7 @@ export function readAnswer(entity: Schema): Schema {
       status: DONE,
       next_page: flag('Whether there are more rows.'),
       details: listOf(entity, 'The rows of the page.'),
+      warnings: WARNINGS,
     },
     ['status', 'next_page', 'details'],
   )
@@ -108,8 +117,8 @@ export function writeAnswer(entity: Schema, more: Readonly<Record<string, Schema
         type: ['boolean', 'null'],
         description: 'True or null: success; false: there was nothing to do.',
       },
-      entity: { description: 'The document after the write.', anyOf: [entity, NOTHING] },
-      warnings: listOf(text('A warning.'), 'Ignored fields, and problems to check.'),
+      entity: orNull(entity, 'The document after the write.'),
+      warnings: WARNINGS,
       valid: VALID,
       ...more,
     },
@@ -117,7 +126,7 @@ export function writeAnswer(entity: Schema, more: Readonly<Record<string, Schema
   )
 }
 
-export const NOTHING: Schema = { type: 'null', description: 'None.' }
+export const NOTHING = nothing('None.')
 
 /**
  * Parameters other than `query` and `update`, by name; the same in the query string and in bodies.

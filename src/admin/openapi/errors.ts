@@ -1,6 +1,8 @@
 /** Error responses with their schemas and examples. */
 import {
+  choice,
   closed,
+  constant,
   either,
   integer,
   listOf,
@@ -11,11 +13,12 @@ import {
 import { InvalidTokenError, OAuthError } from '../../identity/oauth/errors.ts'
 import { AuthRefusal } from '../../identity/refusal.ts'
 import {
-  ActionError,
   type ApiError,
   EntityRuleError,
   ExecutionError,
   InvalidFieldsError,
+  ISSUE_CODES,
+  missingParameters,
   NotAllowedError,
   NotLoggedInError,
   RequestError,
@@ -23,11 +26,6 @@ import {
 } from '../../requests/errors.ts'
 import { errorBody } from '../client-errors.ts'
 
-export const FAILED: Schema = {
-  type: 'integer',
-  const: 0,
-  description: '0: the request failed.',
-}
 const MESSAGE = text('The error, with the field and how to fix it.')
 /** Actions repeat the text of each error in both places. */
 const OF_ACTIONS: Readonly<Record<string, Schema>> = {
@@ -35,35 +33,38 @@ const OF_ACTIONS: Readonly<Record<string, Schema>> = {
   message: text('In answers of actions: the text.'),
 }
 
-const coded = (
+const ISSUES = listOf(
+  closed('Something that is wrong.', {
+    path: text('Dotted path in the document or the parameters; empty: not about a field.'),
+    code: choice(ISSUE_CODES, 'What is wrong: `missing`, `unknown` or `invalid` of a field.'),
+    why: text('The reason.'),
+  }),
+  'All that is wrong, that of the text first. An answer has it if, and only if, it is an error.',
+)
+
+/** The body of an error. */
+export const failed = (
   description: string,
-  code: number,
-  display: Schema,
-  more: Readonly<Record<string, Schema>> = {},
+  members: Readonly<Record<string, Schema>>,
+  optional: readonly string[] = [],
 ): Schema =>
   closed(
     description,
-    {
-      ...OF_ACTIONS,
-      status: FAILED,
-      code: { type: 'integer', const: code, description: 'Identifies the error.' },
-      message: MESSAGE,
-      display,
-      ...more,
-    },
-    ['desc', ...Object.keys(more)],
+    { status: constant(0, '0: the request failed.'), ...members, errors: ref('errors') },
+    optional,
   )
 
-const FIELD_ISSUE = closed('An invalid field.', {
-  path: text('Dotted path in the document, or empty: not about a field.'),
-  reason: text('What is wrong with it.'),
-})
+const coded = (description: string, code: number, display: Schema): Schema =>
+  failed(
+    description,
+    { ...OF_ACTIONS, code: constant(code, 'Identifies the error.'), message: MESSAGE, display },
+    ['desc'],
+  )
 
 const located = (description: string): Schema =>
-  closed(
+  failed(
     description,
     {
-      status: FAILED,
       code: integer('500, or the HTTP status if that is not 200.'),
       data: closed('The error.', { message: MESSAGE }),
       ...OF_ACTIONS,
@@ -73,6 +74,7 @@ const located = (description: string): Schema =>
 
 /** Components by error name. */
 export const ERROR_SCHEMAS: Readonly<Record<string, Schema>> = {
+  errors: ISSUES,
   ruleError: coded(
     'A rule is violated, or mandatory fields are missing; all of them are named.',
     17_577,
@@ -81,10 +83,9 @@ export const ERROR_SCHEMAS: Readonly<Record<string, Schema>> = {
       desc: text('Always `General error.`'),
     }),
   ),
-  actionError: closed(
+  actionError: failed(
     'A call of the action API is refused.',
     {
-      status: FAILED,
       code: integer('17577, or the code of another error.'),
       message: MESSAGE,
       desc: text('The same text as in `message`.'),
@@ -100,7 +101,6 @@ export const ERROR_SCHEMAS: Readonly<Record<string, Schema>> = {
     'Values of a wrong type, or unknown fields.',
     17_576,
     text('Names of the fields as JSON text: `[{"name":"aid","error":3}]`.'),
-    { fields: listOf(FIELD_ISSUE, 'With `validate`: all that is wrong with the write.') },
   ),
   permissionError: coded(
     'The caller lacks the permission, or the collection has no such action.',
@@ -110,20 +110,17 @@ export const ERROR_SCHEMAS: Readonly<Record<string, Schema>> = {
   loginError: coded('The caller is not authenticated.', 17_574, MESSAGE),
   targetError: located('The addressed document does not exist or is not unique.'),
   requestError: located('The request cannot be parsed, or a store is unavailable.'),
-  executionError: closed('An import or export failed as a whole.', {
-    status: FAILED,
+  executionError: failed('An import or export failed as a whole.', {
     errorCode: integer('500.'),
     desc: MESSAGE,
   }),
-  transportError: closed('The server refused the request before it was processed.', {
-    status: FAILED,
+  transportError: failed('The server refused the request before it was processed.', {
     code: integer('The HTTP status.'),
     desc: MESSAGE,
   }),
-  tokenError: closed(
+  tokenError: failed(
     'The access token is unknown, expired or revoked.',
     {
-      status: FAILED,
       code: integer('99001.'),
       error: text('Always `invalid_token`.'),
       error_description: MESSAGE,
@@ -131,28 +128,24 @@ export const ERROR_SCHEMAS: Readonly<Record<string, Schema>> = {
     },
     Object.keys(OF_ACTIONS),
   ),
-  oauthError: closed(
+  oauthError: failed(
     'A token request is refused (RFC 6749, section 5.2).',
     {
-      status: FAILED,
       error: text('Code of RFC 6749, such as `invalid_client`.'),
       error_description: MESSAGE,
       error_uri: text('URL with information on the error.'),
     },
     ['error_uri'],
   ),
-  authError: closed(
+  authError: failed(
     'A login or a change of a password is refused.',
     {
-      status: FAILED,
       code: integer('17574 if nobody is logged in; the HTTP status if it is not 200.'),
       desc: MESSAGE,
       details: either(
         'False; or further parameters that the login requires.',
-        { type: 'boolean', const: false, description: 'No further information.' },
-        closed('The password is right.', {
-          totp_required: { type: 'boolean', const: true, description: 'Send `totp` as well.' },
-        }),
+        constant(false, 'No further information.'),
+        closed('The password is right.', { totp_required: constant(true, 'Send `totp` as well.') }),
       ),
       input: ref('loginInput', 'The parameters of the request, without the password.'),
     },
@@ -177,7 +170,7 @@ export const ERROR_SCHEMAS: Readonly<Record<string, Schema>> = {
 /** Examples by component name. */
 export const ERROR_EXAMPLES: Readonly<Record<string, object>> = {
   ruleError: new EntityRuleError('firstname is mandatory; lastname is mandatory').body(),
-  actionError: body(new ActionError('Following field/s are missing: aid')),
+  actionError: body(missingParameters(['aid'])),
   fieldsError: body(new InvalidFieldsError([{ path: 'update.aid', reason: 'must be an integer' }])),
   permissionError: body(
     new NotAllowedError('No permission: this takes one of the roles write, admin'),

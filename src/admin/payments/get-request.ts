@@ -6,7 +6,7 @@ import { signatureParameter } from '../../catalog/signature/signed-text.ts'
 import { isObject } from '../../domain/fields.ts'
 import type { RouteAccess } from '../../identity/access.ts'
 import { actorOf, type Caller } from '../../identity/caller.ts'
-import { ActionError } from '../../requests/errors.ts'
+import { ActionError, parameterError } from '../../requests/errors.ts'
 import { parseJson } from '../../requests/json-text.ts'
 import type { OrderedParameters } from '../../requests/raw-parameters.ts'
 import type { Logger } from '../../runtime/log.ts'
@@ -113,6 +113,6 @@ export function addGetRequest(
 function dataOf(sent: unknown): Map<string, unknown> | null {
   if (sent === undefined || sent === '') return null
   const value = typeof sent === 'string' ? parseJson(sent, 'data') : sent
-  if (!isObject(value)) throw new ActionError('Field data should be of type Object')
+  if (!isObject(value)) throw parameterError('data', 'should be of type Object')
   return new Map(Object.entries(value))
 }

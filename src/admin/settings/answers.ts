@@ -9,7 +9,7 @@ import {
   flag,
   integer,
   listOf,
-  nothing,
+  orNull,
   type Schema,
   text,
   type ValueOf,
@@ -137,7 +137,7 @@ const VERSION = component('settingsVersion', 'A version of a category.', {
   rev: integer('Its number.'),
   changed: date('When it was stored.'),
   changed_by: text('Who has stored it: `cli`, or the name of a user.'),
-  actor: either('The caller; null if only `changed_by` is known.', ACTOR, nothing('None.')),
+  actor: orNull(ACTOR, 'The caller; null if only `changed_by` is known.'),
 })
 
 const HISTORY = component('settingsHistory', 'The versions of a category.', {

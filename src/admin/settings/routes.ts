@@ -1,7 +1,7 @@
 /** `/api/settings`: the stored configuration over HTTP. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { anyValue, flag, text } from '../../catalog/entities/json-schema.ts'
-import { WriteTrial } from '../../entities/trial.ts'
+import { WriteIssues } from '../../entities/trial.ts'
 import { ADMIN, actorOf, type Caller } from '../../identity/caller.ts'
 import { EntityRuleError } from '../../requests/errors.ts'
 import type { OrderedParameters } from '../../requests/raw-parameters.ts'
@@ -51,8 +51,14 @@ const ADDRESS = {
 }
 
 const INPUT = { category: 'taxation.default', path: '' }
-const REFUSED = ['ruleError', 'permissionError', 'loginError', 'targetError'] as const
-const read = get('/api/settings', {
+const REFUSED = [
+  'ruleError',
+  'fieldsError',
+  'permissionError',
+  'loginError',
+  'targetError',
+] as const
+export const READ = get('/api/settings', {
   access: ['read'],
   isAsked: true,
   about: 'Read settings; security settings require admin',
@@ -71,7 +77,7 @@ const read = get('/api/settings', {
   run: answer,
 })
 
-const change = post('/api/settings', {
+export const CHANGE = post('/api/settings', {
   access: [ADMIN],
   isAsked: true,
   about: 'Change settings',
@@ -95,7 +101,7 @@ const change = post('/api/settings', {
   run: answer,
 })
 
-export const SETTINGS_ENDPOINTS = [read, change]
+export const SETTINGS_ENDPOINTS = [READ, CHANGE]
 
 export function addSettingsRoutes(server: FastifyInstance, deps: SettingsRoutes): void {
   const { admit, categories } = deps
@@ -104,7 +110,7 @@ export function addSettingsRoutes(server: FastifyInstance, deps: SettingsRoutes)
     registerBodies(routes)
     routes.setErrorHandler(errorHandler(deps.log))
     addEndpoints(routes, SETTINGS_ENDPOINTS, { settings, admit, categories })
-    refuseOtherMethods(routes, change, 'for all actions')
+    refuseOtherMethods(routes, CHANGE, 'for all actions')
   })
 }
 
@@ -121,8 +127,7 @@ async function answer(
   const caller = await admit(request, ordered, neededFor(settingsRequest, categories))
   reply.header('cache-control', 'no-store')
   return act(settings, settingsRequest, caller).catch((error: unknown) => {
-    if (settingsRequest.isTrial) return new WriteTrial().end(error)
-    throw error
+    return new WriteIssues(settingsRequest.isTrial).end(error)
   })
 }
 

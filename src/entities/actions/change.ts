@@ -88,7 +88,7 @@ export async function change(
   action: ActionName,
   request: WriteRequest,
 ): Promise<WriteResult> {
-  const { definition, fields, from, trial, ifMatch } = request
+  const { definition, fields, from, issues, ifMatch } = request
   const { catalog, config, clock } = stores
   const zone = config.rating.timeZone
   const isById = definition.actions[action]?.target === 'id'
@@ -115,10 +115,10 @@ export async function change(
       const work = { stores, request, draft, target: current, context, edit }
       const edited = await (CHANGES[action] as Change)(work)
       const decision = await decisionForEdit(work, edited)
-      trial?.throwIfAny()
+      issues?.throwIfAny()
       return withAuditEntries(decision, request, action, current)
     },
-    trial !== undefined,
+    issues?.isTrial,
   )
   const { details, responseRevision, more } = result
   const warnings = [...(result.warnings ?? []), ...(isPostponed ? [POSTPONED] : [])]

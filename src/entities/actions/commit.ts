@@ -34,11 +34,11 @@ export function ruleContextOf(
 
 /** The configured fields of the request, checked; undefined removes a field. */
 export function customChanges(
-  { definition, fields, raw, trial }: WriteRequest,
+  { definition, fields, raw, issues }: WriteRequest,
   { action, zone, nowMs }: RuleContext,
   current: RawDocument | null,
 ): Fields {
-  const check = { definition, action, timeZone: zone, nowMs, trial, ...(current && { current }) }
+  const check = { definition, action, timeZone: zone, nowMs, issues, ...(current && { current }) }
   const values = checkCustomFields(fields, raw, check)
   return Object.fromEntries(
     Object.entries(values).map(([name, value]) => [name, value === null ? undefined : value]),
@@ -46,12 +46,12 @@ export function customChanges(
 }
 
 /**
- * The changes as the rules of the collection complete them. In a trial, fields that the rules
+ * The changes as the rules of the collection complete them. With `issues`, fields that the rules
  * refuse are noted and left out. Throws `EntityRuleError`.
  */
 export async function completedChanges(
   { rules }: Pick<EntityStores, 'rules'>,
-  { definition, trial }: Pick<WriteRequest, 'definition' | 'trial'>,
+  { definition, issues }: Pick<WriteRequest, 'definition' | 'issues'>,
   changes: FieldChanges,
   target: RawDocument | null,
   context: RuleContext,
@@ -61,12 +61,12 @@ export async function completedChanges(
   try {
     return await prepare(changes, target, context)
   } catch (error) {
-    if (trial?.note(error) !== true) throw error
-    trial.leaveOutRefused()
-    const set = Object.entries(changes.set).filter(([name]) => !trial.isRefused(name))
+    if (issues?.note(error) !== true) throw error
+    issues.leaveOutRefused()
+    const set = Object.entries(changes.set).filter(([name]) => !issues.isRefused(name))
     const rest = { ...changes, set: Object.fromEntries(set) }
     let completed = rest
-    await orNote(trial, async () => {
+    await orNote(issues, async () => {
       completed = await prepare(rest, target, context)
     })
     return completed

@@ -21,7 +21,7 @@ import { checkDuplicate } from './uniqueness.ts'
 const NUMBERS_TRIED_MAX = 8
 
 export async function create(stores: EntityStores, request: WriteRequest): Promise<WriteResult> {
-  const { definition, trial } = request
+  const { definition, issues } = request
   const document = await newDocument(stores, request)
   const what = `create ${definition.name}`
   const rules = stores.rules[definition.name]
@@ -34,15 +34,19 @@ export async function create(stores: EntityStores, request: WriteRequest): Promi
     const added = draft.add(numbered)
     const context = ruleContextOf(stores, 'create', fromOf(added), request.actor)
     const checkNew = await rules?.newEntityCheck?.([added], context)
-    await orNote(trial, () => checkNew?.(added))
+    await orNote(issues, () => checkNew?.(added))
     const decision = await decisionOf(stores, request, draft, context, added._id)
     const related = await rules?.withRelated?.(decision, added, context)
     const whole = related ?? { ...decision, isNew: true }
-    trial?.throwIfAny()
+    issues?.throwIfAny()
     return withAuditEntries(whole, request, 'create', null)
   }
-  const isTrial = trial !== undefined
-  const { stored, result, isPostponed } = await changeEntities(stores, what, decide, isTrial)
+  const { stored, result, isPostponed } = await changeEntities(
+    stores,
+    what,
+    decide,
+    issues?.isTrial,
+  )
   const entity = stored.get(result.toHexString()) ?? null
   const warnings = isPostponed ? { warnings: [POSTPONED] } : {}
   return { details: answersNull(definition, 'create') ? null : true, entity, ...warnings }
@@ -80,17 +84,19 @@ export async function newDocument(
 
 async function withAssignedNumber(
   { catalog }: EntityStores,
-  { definition, trial }: WriteRequest,
+  { definition, issues }: WriteRequest,
   document: RawDocument,
   taken: number | undefined,
 ): Promise<RawDocument> {
   const { keyField } = definition
   const nextOf = (attempt: number): number | Promise<number> => {
     if (attempt === 1 && taken !== undefined) return taken
-    return trial === undefined ? takeNumbers(catalog, 1) : nextNumber(catalog, attempt)
+    // A write that is not committed takes no number.
+    const isTaken = issues === undefined || (!issues.isTrial && issues.isEmpty)
+    return isTaken ? takeNumbers(catalog, 1) : nextNumber(catalog, attempt)
   }
   if (!isNumbered(definition)) {
-    await orNote(trial, () => checkDuplicate(catalog, definition, document))
+    await orNote(issues, () => checkDuplicate(catalog, definition, document))
     return document
   }
   for (let attempt = 1; ; attempt += 1) {

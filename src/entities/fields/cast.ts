@@ -46,7 +46,7 @@ function readJson(value: unknown): Cast {
   } catch (error) {
     if (!(error instanceof InvalidFieldsError)) throw error
     return no(
-      error.fields.map(({ path, reason }) => `has ${path.slice(3)}, which ${reason}`).join(),
+      error.issues.map(({ path, reason }) => `has ${path.slice(3)}, which ${reason}`).join(),
     )
   }
 }

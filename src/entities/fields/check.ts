@@ -1,9 +1,10 @@
 /** Reads configured fields from a request: cast, validated and ready to be stored. */
+import type { FieldIssue } from '../../domain/field-errors.ts'
 import { readNumber } from '../../domain/numbering.ts'
-import { fieldRule, type InvalidField, InvalidFieldsError } from '../../requests/errors.ts'
+import { fieldRule, InvalidFieldsError } from '../../requests/errors.ts'
 import type { TimeContext } from '../../requests/instant.ts'
 import type { ActionName, CollectionDefinition } from '../definitions/definition.ts'
-import type { WriteTrial } from '../trial.ts'
+import type { WriteIssues } from '../trial.ts'
 import { type Cast, castValue } from './cast.ts'
 import type { FieldDefinition } from './field-definition.ts'
 import { optionsOf, patternOf } from './rules.ts'
@@ -15,14 +16,14 @@ export interface FieldCheck extends TimeContext {
   action: ActionName
   /** The addressed revision, because clients send back values that they have read. */
   current?: Values
-  trial?: WriteTrial | undefined
+  issues?: WriteIssues | undefined
 }
 
 /**
  * The values of configured fields in a raw `update`, by field name; they are set after the declared
  * fields, also along dotted names; null removes the field. Throws `InvalidFieldsError` with all
- * values of a wrong type, or `EntityRuleError` for the first value that violates a rule; in a trial
- * these are noted, and left out. Mandatory fields are checked before (`missingFields`).
+ * values of a wrong type, or `EntityRuleError` for the first value that violates a rule; with
+ * `issues` these are noted, and left out. Mandatory fields are checked before (`missingFields`).
  */
 export function checkCustomFields(
   fields: readonly FieldDefinition[],
@@ -32,7 +33,7 @@ export function checkCustomFields(
   const action = check.definition.actions[check.action]
   if (action?.customFields !== true) return {}
   const values: Record<string, unknown> = {}
-  const invalid: InvalidField[] = []
+  const invalid: FieldIssue[] = []
   for (const field of fields) {
     const { field_name: name } = field
     if (field.generated === true) continue
@@ -56,7 +57,7 @@ export function checkCustomFields(
     if (!isDeclared || changed === undefined) values[name] = value
   }
   const refused = invalid.length > 0 ? new InvalidFieldsError(invalid) : null
-  if (refused !== null && check.trial?.note(refused) !== true) throw refused
+  if (refused !== null && check.issues?.note(refused) !== true) throw refused
   return withoutEmpty(values, check.action)
 }
 
@@ -66,7 +67,7 @@ function isAccepted(field: FieldDefinition, value: unknown, check: FieldCheck): 
     checkRules(field, value)
     return true
   } catch (error) {
-    if (check.trial?.note(error) !== true) throw error
+    if (check.issues?.note(error) !== true) throw error
     return false
   }
 }

@@ -6,7 +6,7 @@ import { declaredAt, overlapping } from '../../requests/names.ts'
 import type { Param, Params } from '../../requests/param.ts'
 import { FieldProblems } from '../../requests/problems.ts'
 import { badKey, storedValue } from '../../requests/stored-value.ts'
-import { TRIAL_ISSUES_MAX, type WriteTrial } from '../trial.ts'
+import { ISSUES_MAX, type WriteIssues } from '../trial.ts'
 
 export interface CastUpdate {
   /** By declared name; dotted names are not nested. */
@@ -18,7 +18,7 @@ export interface CastUpdate {
 /**
  * Casts the declared fields of `update` to their types. A dotted name is also found in nested
  * objects: `params.class` in `{params: {class}}`. `demanded`: mandatory configured fields that are
- * missing. Throws `EntityRuleError` or `InvalidFieldsError` with all errors; in a trial these are
+ * missing. Throws `EntityRuleError` or `InvalidFieldsError` with all errors; with `issues` these are
  * noted, and their fields are left out.
  */
 export function castUpdate(
@@ -26,9 +26,9 @@ export function castUpdate(
   raw: Fields,
   context: TimeContext,
   demanded: readonly string[] = [],
-  trial?: WriteTrial,
+  issues?: WriteIssues,
 ): CastUpdate {
-  const problems = new FieldProblems(trial && TRIAL_ISSUES_MAX)
+  const problems = new FieldProblems(issues?.isTrial ? ISSUES_MAX : undefined)
   const casting: CastContext = { ...context, problems }
   const cast: CastUpdate = { fields: {}, dropped: [] }
   for (const [name, value] of Object.entries(raw)) acceptField(params, name, value, casting, cast)
@@ -45,9 +45,9 @@ export function castUpdate(
     problems.throwIfAny()
     return cast
   } catch (error) {
-    if (trial?.note(error) !== true) throw error
-    trial.leaveOutRefused()
-    const valid = Object.entries(cast.fields).filter(([name]) => !trial.isRefused(name))
+    if (issues?.note(error) !== true) throw error
+    issues.leaveOutRefused()
+    const valid = Object.entries(cast.fields).filter(([name]) => !issues.isRefused(name))
     return { ...cast, fields: Object.fromEntries(valid) }
   }
 }

@@ -13,7 +13,7 @@ import type { CollectionDefinition } from '../definitions/definition.ts'
 import type { FieldDefinition } from '../fields/field-definition.ts'
 import type { CollectionRules } from '../rules/rule.ts'
 import type { FieldChanges } from '../timeline/set-fields.ts'
-import type { WriteTrial } from '../trial.ts'
+import type { WriteIssues } from '../trial.ts'
 import type { IfMatch } from './versions.ts'
 
 /** Dependencies of the actions. */
@@ -66,8 +66,8 @@ export interface WriteRequest {
   isForced?: boolean
   /** True for a revision of another system, whose dates are kept. */
   isMigrated?: boolean
-  /** The write is only tried. */
-  trial?: WriteTrial
+  /** Notes what is wrong; absent if the first error ends the write. */
+  issues?: WriteIssues
   /**
    * Runs first in the transaction of the change, and takes the right to it; if it throws, nothing
    * is written.

@@ -19,7 +19,7 @@ import { isSecretPath } from '../definitions/secret-paths.ts'
 import { castField, missingFields } from '../fields/check.ts'
 import type { FieldDefinition } from '../fields/field-definition.ts'
 import type { ListChange } from '../timeline/set-fields.ts'
-import type { WriteTrial } from '../trial.ts'
+import type { WriteIssues } from '../trial.ts'
 import { castUpdate } from './cast.ts'
 import type { ReadRequest, WriteRequest } from './entity-request.ts'
 import { castQuery } from './query-language.ts'
@@ -70,28 +70,28 @@ export interface ParsedWrite {
 }
 
 /**
- * Throws `EntityRuleError` or `InvalidFieldsError`. In a trial, what is wrong with fields of
+ * Throws `EntityRuleError` or `InvalidFieldsError`. With `issues`, what is wrong with fields of
  * `update` is noted instead, and they are left out.
  */
 export function writeRequestOf(
   raw: RawParameters,
   context: RequestContext,
   actor: Actor,
-  trial?: WriteTrial,
+  issues?: WriteIssues,
 ): ParsedWrite {
   const { definition, action, fields, entities } = context
   const compound = compoundParameters(raw)
   const update = compound.update ?? {}
   const { options } = readOptions(new Map(), compound, entities)
-  const target = targetIn(compound, context, trial)
+  const target = targetIn(compound, context, issues)
   // A mandatory parameter as well, but existing clients expect a specific code.
   if (action === 'reopen' && isUnset(update['from'])) {
     throw new EntityRuleError('reopen: update.from is missing', DISPLAY.refused)
   }
   const demanded = missingFields(fields, update, { definition, action })
   const params = updateParams(context, update)
-  const { fields: cast, dropped } = castUpdate(params, update, context, demanded, trial)
-  if (target === null) trial?.throwIfAny()
+  const { fields: cast, dropped } = castUpdate(params, update, context, demanded, issues)
+  if (target === null) issues?.throwIfAny()
   const { from = null, to = null, ...set } = cast
   const changes = { set, ...listChanges(options, context) }
   const request = { definition, actor, target: target ?? {}, changes, raw: update, fields }
@@ -101,7 +101,7 @@ export function writeRequestOf(
   return {
     request: {
       ...request,
-      ...(trial && { trial }),
+      ...(issues && { issues }),
       isForced: isForced || options.force,
       from: from as Date | null,
       to: to as Date | null,
@@ -110,11 +110,11 @@ export function writeRequestOf(
   }
 }
 
-/** Null if it is refused in a trial. */
+/** Null if it is refused, and that is noted. */
 function targetIn(
   compound: CompoundParameters,
   context: RequestContext,
-  trial: WriteTrial | undefined,
+  issues: WriteIssues | undefined,
 ): Fields | null {
   try {
     const declared = queryParams(context, compound.query)
@@ -122,7 +122,7 @@ function targetIn(
     refuseConditions(context, target)
     return target
   } catch (error) {
-    if (trial?.note(error) !== true) throw error
+    if (issues?.note(error) !== true) throw error
     return null
   }
 }

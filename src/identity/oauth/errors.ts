@@ -35,7 +35,7 @@ export class OAuthError extends ApiError {
     this.#uri = options.uri
   }
 
-  override body(): object {
+  protected override known(): object {
     const uri = this.#uri === undefined ? {} : { error_uri: this.#uri }
     return { status: 0, error: this.error, error_description: this.message, ...uri }
   }
@@ -56,7 +56,7 @@ export class InvalidTokenError extends ApiError {
     super('The access token is unknown, expired or revoked')
   }
 
-  override body(): object {
+  protected override known(): object {
     const error = { error: 'invalid_token', error_description: this.message }
     return { status: 0, code: INVALID_TOKEN, ...error }
   }

@@ -58,8 +58,8 @@ async function tried(collection: string, action: string, params: Fields): Promis
 }
 
 function fieldsIn(body: Body): Record<string, string> {
-  const { fields } = body as unknown as { fields: { path: string; reason: string }[] }
-  return Object.fromEntries(fields.map(({ path, reason }) => [path, reason]))
+  const { errors } = body as unknown as { errors: { path: string; why: string }[] }
+  return Object.fromEntries(errors.map(({ path, why }) => [path, why]))
 }
 
 test('a valid create shows the document as it would be stored, and stores nothing', async () => {

@@ -139,7 +139,7 @@ async function once(request: ApiRequest, options: CallOptions): Promise<unknown>
   try {
     const { httpStatus, text } = await send(request, headers, options.signal)
     isOnline.value = true
-    const answer = parsed(httpStatus, text, options.hasPlainNumbers ? JSON.parse : parseExactly)
+    const answer = parsed(text, options.hasPlainNumbers ? JSON.parse : parseExactly)
     const refusal = refusalOf(httpStatus, answer)
     end(httpStatus, refusal === null ? 'done' : 'refused')
     if (refusal !== null) throw refusal
@@ -171,7 +171,7 @@ export async function openStream(path: GetPath, signal: AbortSignal): Promise<Re
   const outcome = isStream ? 'done' : 'refused'
   endCall(id, { tookMs: null, httpStatus: response.status, outcome })
   if (isStream) return response
-  const refusal = refusalOf(response.status, parsed(response.status, await response.text()))
+  const refusal = refusalOf(response.status, parsed(await response.text()))
   if (refusal?.kind !== 'login' || askLogin === null) throw refusal ?? unreachable()
   await askLogin()
   return openStream(path, signal)
@@ -201,12 +201,11 @@ async function send(
   return { httpStatus: response.status, text: await response.text() }
 }
 
-/** A proxy may answer in HTML. */
-function parsed(httpStatus: number, text: string, parse: (text: string) => unknown = parseExactly) {
+/** Undefined if it is not JSON: a proxy may answer in HTML. */
+function parsed(text: string, parse: (text: string) => unknown = parseExactly): unknown {
   try {
     return parse(text)
   } catch {
-    const isOurs = httpStatus >= 200 && httpStatus < 400
-    return { status: 0, message: isOurs ? 'The answer is not JSON' : `HTTP ${httpStatus}` }
+    return undefined
   }
 }

@@ -3,7 +3,7 @@ import './form.css'
 import { type ReadonlySignal, type Signal, signal } from '@preact/signals'
 import type { ComponentChildren } from 'preact'
 import { useEffect, useMemo, useRef } from 'preact/hooks'
-import { type FieldError, Refusal } from '../api/errors.ts'
+import { errorAt, Refusal } from '../api/errors.ts'
 import { newKey } from '../api/idempotency.ts'
 import { t } from '../words/words.ts'
 import { ActionButton } from './action-button.tsx'
@@ -26,7 +26,7 @@ export interface FormState<V extends object> {
   set<K extends keyof V>(name: K, value: V[K]): void
   /** A text for its `Field`. */
   field(name: TextName<V>): TextField
-  /** The error of a path of the request, without `update.` and `query.`. */
+  /** The error of a path of the document, the parameters or, without `query.`, the query. */
   errorAt(path: string): string | null
   submit(): Promise<void>
 }
@@ -55,11 +55,7 @@ function createForm<V extends object>(
   const set = (name: keyof V, value: V[keyof V]) => {
     values.value = { ...values.peek(), [name]: value }
   }
-  const errorOf = (path: string) => {
-    const { fields = [], text = '' } = refusal.value ?? {}
-    // Some rules name their field in the text only: `password must have 12 characters`.
-    return errorAt(fields, path) ?? (text.startsWith(`${path} must `) ? text : null)
-  }
+  const errorOf = (path: string) => errorAt(refusal.value?.fields ?? [], path)
   return {
     values,
     refusal,
@@ -88,11 +84,6 @@ function createForm<V extends object>(
       }
     },
   }
-}
-
-function errorAt(fields: readonly FieldError[], path: string): string | null {
-  const found = fields.find((each) => each.path.replace(/^(?:update|query)\./, '') === path)
-  return found?.reason ?? null
 }
 
 interface FormProps<V extends object> {

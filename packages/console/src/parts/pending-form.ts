@@ -54,6 +54,6 @@ function isOutcomeUnknown(error: unknown): boolean {
 }
 
 /** A refusal of a field by the form itself. */
-export function invalidField(path: string, reason: string): Refusal {
-  return new Refusal('fields', 0, reason, { fields: [{ path, reason }] })
+export function invalidField(path: string, why: string): Refusal {
+  return new Refusal('refused', 0, why, { issues: [{ path, code: 'invalid', why }] })
 }

@@ -4,7 +4,7 @@
  */
 import './setting-editor.css'
 import { useState } from 'preact/hooks'
-import { type FieldError, Refusal } from '../api/errors.ts'
+import { type Issue, Refusal } from '../api/errors.ts'
 import { parseDocument } from '../api/figures.ts'
 import { changeSetting, conflictOf, type Setting } from '../api/settings.ts'
 import { SETTINGS } from '../words/en/settings.ts'
@@ -53,7 +53,9 @@ export function SettingEditor(props: EditorProps) {
   const trial = isChecked ? { action: 'set', category, ...dataOf(value) } : null
   const validation = useValidation('api/settings', trial)
   const problems =
-    problem === null ? errorsOf(validation, category) : [{ path: '', reason: problem }]
+    problem === null
+      ? errorsOf(validation, category)
+      : [{ path: '', code: 'invalid', why: problem } as const]
   const set = (next: unknown) => form.set('value', next)
   return (
     <div class="setting-editor">
@@ -122,22 +124,23 @@ function withoutWrap(field: string): string {
 }
 
 /** Messages of the API by path in the category. */
-function errorsOf({ errors, refusal }: ReturnType<typeof useValidation>, category: string) {
-  if (refusal !== null) return [{ path: '', reason: refusal.text }]
-  return errors.map(({ path, reason }) => {
-    return {
-      path: path.startsWith(`${category}.`) ? path.slice(category.length + 1) : path,
-      reason,
-    }
+function errorsOf(
+  { errors, refusal }: ReturnType<typeof useValidation>,
+  category: string,
+): readonly Issue[] {
+  if (refusal !== null) return [{ path: '', code: 'refused', why: refusal.text }]
+  return errors.map((each) => {
+    const isWhole = !each.path.startsWith(`${category}.`)
+    return isWhole ? each : { ...each, path: each.path.slice(category.length + 1) }
   })
 }
 
-export function Problems({ problems }: { readonly problems: readonly FieldError[] }) {
+export function Problems({ problems }: { readonly problems: readonly Issue[] }) {
   return (
     <ul id="setting-problems" class="problems">
-      {problems.map(({ path, reason }) => (
+      {problems.map(({ path, why }) => (
         <li key={path}>
-          <span class="id">{path}</span> {reason}
+          <span class="id">{path}</span> {why}
         </li>
       ))}
     </ul>

@@ -72,15 +72,7 @@ interface RefusedProps {
 /** The text of the API, with its code, to be copied for support. */
 export function Refused({ refusal, onRetry }: RefusedProps) {
   const { kind, code, text } = refusal
-  const words = {
-    login: 'state.refused',
-    fields: 'state.refused',
-    refused: 'state.refused',
-  } as const
-  const title =
-    kind === 'forbidden' || kind === 'unavailable' || kind === 'offline' || kind === 'conflict'
-      ? t(`state.${kind}`)
-      : t(words[kind])
+  const title = t(`state.${kind === 'login' ? 'refused' : kind}`)
   const copied = `${text} (${code}) ${window.location.href}`
   return (
     <div class="refused">

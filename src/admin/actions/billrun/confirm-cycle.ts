@@ -3,7 +3,7 @@ import { Type } from '@sinclair/typebox'
 import { confirmInvoices, hasUnconfirmed } from '../../../billing/run/confirm.ts'
 import { closed, either, integer, listOf, text } from '../../../catalog/entities/json-schema.ts'
 import { beginJob } from '../../../jobs/jobs.ts'
-import { ActionError } from '../../../requests/errors.ts'
+import { ActionError, parameterError } from '../../../requests/errors.ts'
 import { action } from '../action.ts'
 import { param, WHOLE_NUMBERS } from '../parameters.ts'
 import { cycleOf } from './cycle-of.ts'
@@ -78,7 +78,7 @@ export const confirmcycle = action({
 function flagOf(value: string | undefined): boolean | undefined {
   if (value === undefined || value === '') return undefined
   if (value === 'true' || value === 'false') return value === 'true'
-  throw new ActionError('Field generate_pdf must be true or false')
+  throw parameterError('generate_pdf', 'must be true or false')
 }
 
 function numbersOf(value: unknown): number[] | null {
@@ -86,10 +86,10 @@ function numbersOf(value: unknown): number[] | null {
   const list: readonly unknown[] = Array.isArray(value) ? value : String(value).split(',')
   const numbers = list.map((each) => (/^\s*\d{1,15}\s*$/.test(String(each)) ? Number(each) : 0))
   if (numbers.includes(0) || numbers.length === 0) {
-    throw new ActionError('Field invoices must be numbers of invoices')
+    throw parameterError('invoices', 'must be numbers of invoices')
   }
   if (numbers.length > INVOICES_MAX) {
-    throw new ActionError(`Field invoices has more than ${INVOICES_MAX} members`)
+    throw parameterError('invoices', `has more than ${INVOICES_MAX} members`)
   }
   return [...new Set(numbers)]
 }

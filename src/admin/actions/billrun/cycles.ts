@@ -22,7 +22,7 @@ import {
 } from '../../../catalog/entities/json-schema.ts'
 import { isCycleKey } from '../../../domain/cycle.ts'
 import { localTime } from '../../../domain/time.ts'
-import { ActionError } from '../../../requests/errors.ts'
+import { parameterError } from '../../../requests/errors.ts'
 import { type ActionCall, action } from '../action.ts'
 import { param } from '../parameters.ts'
 import { INVOICING_DAY, namedCycle, readSettings, STAMP, stateOf } from './parameters.ts'
@@ -109,7 +109,7 @@ function keysOf({ stamp, newestFirst = true, ...range }: CycleRange, call: Actio
   const { from = keyAfter(current, -KEPT_MONTHS), to = current } = range
   const [first, last] = stamp === undefined ? [from, to] : [stamp, stamp]
   for (const [name, key] of Object.entries(stamp === undefined ? { from, to } : { stamp })) {
-    if (!isCycleKey(key)) throw new ActionError(`Field ${name} must be a cycle key such as 202601`)
+    if (!isCycleKey(key)) throw parameterError(name, 'must be a cycle key such as 202601')
   }
   const keys: string[] = []
   // The newest ones, if there are too many.

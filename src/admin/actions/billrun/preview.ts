@@ -24,7 +24,7 @@ import {
 } from '../../../catalog/entities/json-schema.ts'
 import { FieldError, isObject, isUnset } from '../../../domain/fields.ts'
 import { amountOf } from '../../../requests/cast-value.ts'
-import { ActionError } from '../../../requests/errors.ts'
+import { ActionError, parameterError } from '../../../requests/errors.ts'
 import { type ActionCall, action } from '../action.ts'
 import { param } from '../parameters.ts'
 import { cycleOf } from './cycle-of.ts'
@@ -225,7 +225,7 @@ function totalsIn(value: unknown): PreviewTotals {
     const amount = amountOf(value)
     const isCount = typeof none === 'number'
     if (amount === null || (isCount && !Number.isSafeInteger(Number(value)))) {
-      throw new ActionError(`Field so_far must be totals of an answer: ${name}`)
+      throw parameterError('so_far', `must be totals of an answer: ${name}`)
     }
     return [name, isCount ? Number(value) : amount.toString()]
   })

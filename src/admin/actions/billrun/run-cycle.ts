@@ -5,7 +5,7 @@ import { beginRun, isAttended, pauseByHand, resetRun } from '../../../billing/ru
 import type { CycleState } from '../../../billing/run/status.ts'
 import { integer, object, text } from '../../../catalog/entities/json-schema.ts'
 import { beginJob } from '../../../jobs/jobs.ts'
-import { ActionError } from '../../../requests/errors.ts'
+import { ActionError, missingParameters } from '../../../requests/errors.ts'
 import { type ActionCall, action } from '../action.ts'
 import { param } from '../parameters.ts'
 import { cycleOf } from './cycle-of.ts'
@@ -44,7 +44,7 @@ export const completecycle = action({
     await refuseRun(call, state, parameters.rerun === true)
     const { generate_pdf: pdf } = parameters
     if (pdf === undefined || pdf === '') {
-      throw new ActionError('Following field/s are missing: generate_pdf')
+      throw missingParameters(['generate_pdf'])
     }
     if (pdf !== 'true' && pdf !== 'false') throw new ActionError(INVALID)
     const { actor, catalog, clock } = call

@@ -13,7 +13,7 @@ import {
 import { type Fields, isUnset } from '../../../domain/fields.ts'
 import { dateText } from '../../../entities/views.ts'
 import { integerOf } from '../../../requests/cast-value.ts'
-import { ActionError } from '../../../requests/errors.ts'
+import { ActionError, parameterError } from '../../../requests/errors.ts'
 import { type ActionCall, action } from '../action.ts'
 import { param } from '../parameters.ts'
 
@@ -122,7 +122,7 @@ interface Subscriber {
 async function subscriberOf(value: unknown, call: ActionCall): Promise<Subscriber> {
   if (value === undefined || value === '') throw new ActionError(NOT_EXISTS)
   const sid = integerOf(value)
-  if (sid === null) throw new ActionError('Field sid should be of type Integer')
+  if (sid === null) throw parameterError('sid', 'should be of type Integer')
   const revisions = await revisionsOf(sid, call)
   if (revisions.length === 0) throw new ActionError(NOT_EXISTS)
   const numberAt = (atMs: number) => revisions.findLast(({ fromMs }) => fromMs <= atMs)?.msisdn

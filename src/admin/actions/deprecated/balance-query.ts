@@ -8,7 +8,7 @@ import { findBalances } from '../../../prepaid/balances/find.ts'
 import type { LiveBalance } from '../../../prepaid/balances/live.ts'
 import { compareValues } from '../../../prepaid/balances/matcher.ts'
 import { integerOf } from '../../../requests/cast-value.ts'
-import { ActionError } from '../../../requests/errors.ts'
+import { ActionError, parameterError } from '../../../requests/errors.ts'
 import type { ActionCall } from '../action.ts'
 import { documentView } from './entity-calls.ts'
 
@@ -86,7 +86,7 @@ function includeFilter(parameters: BalanceParameters): (one: Include) => boolean
   if (name !== '') return (one) => one.pp_includes_name === name
   if (!hasId) return () => true
   const id = integerOf(idValue)
-  if (id === null) throw new ActionError('Field pp_includes_external_id should be of type Integer')
+  if (id === null) throw parameterError('pp_includes_external_id', 'should be of type Integer')
   return (one) => one.pp_includes_external_id === id
 }
 

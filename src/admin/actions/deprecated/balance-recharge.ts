@@ -4,7 +4,7 @@ import { type Fields, isEmpty, isObject } from '../../../domain/fields.ts'
 import { locateBalance } from '../../../prepaid/balances/live.ts'
 import { endOf } from '../../../rating/periods.ts'
 import { amountOf, integerOf } from '../../../requests/cast-value.ts'
-import { ActionError } from '../../../requests/errors.ts'
+import { ActionError, parameterError } from '../../../requests/errors.ts'
 import { DATES, dateOf } from '../../../requests/instant.ts'
 import type { ActionCall } from '../action.ts'
 import { accountOf, type BalancesAnswer, subscriberIn } from './balance-query.ts'
@@ -115,7 +115,7 @@ async function ownerOf(id: string, sid: number, call: ActionCall): Promise<Field
 async function planByExternalId(catalog: Catalog, value: unknown, nowMs: number): Promise<string> {
   const id = integerOf(value)
   if (id === null) {
-    throw new ActionError('Field query.charging_plan_external_id should be of type Integer')
+    throw parameterError('query.charging_plan_external_id', 'should be of type Integer')
   }
   const filter = { external_id: { $in: [id, String(id)] }, ...inForce(nowMs) }
   const found = await catalog.prepaidgroups.findOne(filter as object)
@@ -145,7 +145,7 @@ function inForce(nowMs: number): object {
 function valueIn({ value }: Fields): string {
   if (isEmpty(value) || value === '') throw new ActionError('upsert.value is missing')
   const amount = amountOf(value)
-  if (amount === null) throw new ActionError('Field upsert.value should be of type Float')
+  if (amount === null) throw parameterError('upsert.value', 'should be of type Float')
   return amount.isZero() ? '0' : amount.negated().toFixed()
 }
 

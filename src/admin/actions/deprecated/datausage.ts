@@ -11,7 +11,7 @@ import {
 } from '../../../catalog/entities/json-schema.ts'
 import { isCycleKey } from '../../../domain/cycle.ts'
 import { amountOf, integerOf } from '../../../requests/cast-value.ts'
-import { ActionError } from '../../../requests/errors.ts'
+import { ActionError, parameterError } from '../../../requests/errors.ts'
 import { type ActionCall, action } from '../action.ts'
 import { param } from '../parameters.ts'
 
@@ -64,7 +64,7 @@ export const datausage = action({
     if (!isCycleKey(billrun)) throw new ActionError('Illegal billrun key')
     const megabytes = amountOf(parameters.data_usage)
     if (megabytes === null || megabytes.isNegative()) {
-      throw new ActionError('Field data_usage should be of type Float')
+      throw parameterError('data_usage', 'should be of type Float')
     }
     const accounts = {
       $gte: accountAt(parameters.from_account_id, 'from_account_id'),
@@ -80,7 +80,7 @@ export const datausage = action({
 
 function accountAt(value: unknown, name: string): number {
   const aid = integerOf(value)
-  if (aid === null) throw new ActionError(`Field ${name} should be of type Integer`)
+  if (aid === null) throw parameterError(name, 'should be of type Integer')
   return aid
 }
 

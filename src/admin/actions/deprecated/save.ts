@@ -2,7 +2,7 @@
 import { Type } from '@sinclair/typebox'
 import type { ActionName } from '../../../catalog/entities/api.ts'
 import { type Fields, isObject } from '../../../domain/fields.ts'
-import { ActionError } from '../../../requests/errors.ts'
+import { ActionError, parameterError } from '../../../requests/errors.ts'
 import { parseJson } from '../../../requests/json-text.ts'
 import type { RawParameters } from '../../../requests/raw-parameters.ts'
 import { type ActionCall, action, type EntityAction } from '../action.ts'
@@ -53,7 +53,7 @@ export const save = action({
       return {}
     }
     const id = idTextOf(value)
-    if (id === null) throw new ActionError('Field id must be an id of 24 hexadecimal digits')
+    if (id === null) throw parameterError('id', 'must be an id of 24 hexadecimal digits')
     const update = type === 'duplicate' ? await duplicateOf(call, coll, id, data) : data
     const target = type === 'duplicate' ? {} : { query: { _id: id } }
     await callEntity(call, coll, ACTIONS[type], { ...target, update })
@@ -73,7 +73,7 @@ function dataOf(value: unknown): Fields {
   const data = typeof value === 'string' && value !== '' ? parseJson(value, 'data') : value
   const isEmpty = data === undefined || data === '' || Object.keys(Object(data)).length === 0
   if (isEmpty) throw new ActionError('Data is empty !!!')
-  if (!isObject(data)) throw new ActionError('Field data should be of type Object')
+  if (!isObject(data)) throw parameterError('data', 'should be of type Object')
   return data
 }
 

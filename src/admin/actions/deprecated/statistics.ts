@@ -15,7 +15,7 @@ import type { StatisticsDocument } from '../../../catalog/records/statistics-doc
 import { type Fields, isObject } from '../../../domain/fields.ts'
 import { instantOf } from '../../../domain/time.ts'
 import { dateText } from '../../../entities/views.ts'
-import { ActionError } from '../../../requests/errors.ts'
+import { ActionError, parameterError } from '../../../requests/errors.ts'
 import { parseJson } from '../../../requests/json-text.ts'
 import { FieldProblems } from '../../../requests/problems.ts'
 import { storedValue } from '../../../requests/stored-value.ts'
@@ -85,7 +85,7 @@ function statisticsIn(sent: unknown): Fields {
   const problems = new FieldProblems()
   storedValue(value, 'statistics', problems)
   problems.throwIfAny()
-  if (!isObject(value)) throw new ActionError('Field statistics should be of type Object')
+  if (!isObject(value)) throw parameterError('statistics', 'should be of type Object')
   if (Object.keys(value).length === 0) throw new ActionError(NOTHING)
   return value
 }

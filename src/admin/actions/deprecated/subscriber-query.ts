@@ -15,7 +15,7 @@ import { DEFINITIONS } from '../../../entities/definitions/collections.ts'
 import { recordRead } from '../../../entities/read-records.ts'
 import { NOT_DELETED } from '../../../entities/revisions.ts'
 import { integerOf } from '../../../requests/cast-value.ts'
-import { ActionError } from '../../../requests/errors.ts'
+import { ActionError, parameterError } from '../../../requests/errors.ts'
 import { DATES, dateOf } from '../../../requests/instant.ts'
 import type { ActionCall, AnswerOf } from '../action.ts'
 import { param } from '../parameters.ts'
@@ -77,14 +77,14 @@ export function identityIn(query: Fields = {}): Fields | null {
   for (const name of ['sid', 'aid'] as const) {
     if (isEmpty(query[name])) continue
     const number = integerOf(query[name])
-    if (number === null) throw new ActionError(`Field query.${name} should be of type Integer`)
+    if (number === null) throw parameterError(`query.${name}`, 'should be of type Integer')
     found[name] = number
   }
   for (const name of ['imsi', 'msisdn'] as const) {
     const value = query[name]
     if (isEmpty(value)) continue
     const texts = (Array.isArray(value) ? value : [value]).map(textOf)
-    if (texts.includes(null)) throw new ActionError(`Field query.${name} should be of type String`)
+    if (texts.includes(null)) throw parameterError(`query.${name}`, 'should be of type String')
     // Older numbers may be stored as they were sent.
     found[name] = { $in: texts.flatMap((text) => [text, normalNumber(name, text)]) }
   }

@@ -1,7 +1,7 @@
 /** `POST /oauth2/token` (RFC 6749) and `POST /oauth2/revoke` (RFC 7009). */
 import OAuth2Server from '@node-oauth/oauth2-server'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { integer, text, typed, type ValueOf } from '../../../catalog/entities/json-schema.ts'
+import { constant, integer, text, type ValueOf } from '../../../catalog/entities/json-schema.ts'
 import {
   SECURITY,
   type SecuritySettings,
@@ -53,11 +53,7 @@ const TOKEN = component(
   {
     access_token: text('The token; it is sent as `Authorization: Bearer TOKEN`.'),
     expires_in: integer('Validity in seconds.'),
-    token_type: typed<'Bearer'>({
-      type: 'string',
-      const: 'Bearer',
-      description: 'How it is sent.',
-    }),
+    token_type: constant('Bearer', 'How it is sent.'),
     scope: nullable(text('Scope, if one was requested.')),
     refresh_token: text('Token for the refresh grant, if that is enabled.'),
   },

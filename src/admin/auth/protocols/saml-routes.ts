@@ -19,6 +19,7 @@ import { metadataOf } from '../../../identity/protocols/saml-provider.ts'
 import { SamlRefusedError } from '../../../identity/protocols/saml-refused.ts'
 import { createRefusalAudit, HOUR_MS } from '../../../identity/refusal-audit.ts'
 import type { LoginSessions, SessionUser } from '../../../identity/sessions.ts'
+import { errorBody } from '../../client-errors.ts'
 import { errorHandler } from '../../http/answer.ts'
 
 export type SamlDeps = Pick<AuthDeps, 'keys' | 'settings' | 'audit' | 'clock' | 'log'>
@@ -130,7 +131,7 @@ function addRoutes(
     } catch (error) {
       if (!(error instanceof SamlRefusedError)) throw error
       await refuse(provider, request, error.message)
-      return reply.code(403).send({ status: 0, code: 403, desc: error.publicMessage })
+      return reply.code(403).send(errorBody(403, error.publicMessage))
     }
   }
   const done: Handler = async (provider, request, reply) => {
@@ -140,7 +141,7 @@ function addRoutes(
     // A refused browser may retry at will and must not fill the audit.
     await limit(request)
     await refuse(provider, request, 'no login is pending for this browser')
-    return reply.code(403).send({ status: 0, code: 403, desc: FOREIGN })
+    return reply.code(403).send(errorBody(403, FOREIGN))
   }
   const metadata: Handler = async (provider, _request, reply) =>
     reply.type('application/samlmetadata+xml').send(await metadataOf(provider))

@@ -17,12 +17,40 @@ import { sessionCookieOf, setSessionCookie } from '../cookies.ts'
 import type { RouteDeps } from '../route-deps.ts'
 import { bodyOf, COMPARING, sourceOf, success } from '../session-answers.ts'
 
-const codeRequest = (description: string, required: readonly string[] = []) => ({
-  parameters: { totp: text(description) },
-  required,
-  example: { totp: '287082' },
-  credentials: ['-b cookies'],
-})
+type Declared<A> = Parameters<typeof post<RouteDeps, A>>[1]
+
+/** An endpoint of the current user that takes a code, described by `takes`. */
+const coded = <A>(
+  name: string,
+  takes: string,
+  {
+    required = ['totp'],
+    run,
+    ...declared
+  }: Pick<Declared<A>, 'about' | 'answer'> & {
+    readonly required?: readonly string[]
+    run(
+      deps: RouteDeps,
+      request: FastifyRequest,
+      who: LoggedIn,
+      code: string | null,
+    ): Promise<NoInfer<A>>
+  },
+) =>
+  post<RouteDeps, A>(`/auth/totp/${name}`, {
+    access: 'public',
+    ...declared,
+    request: {
+      parameters: { totp: text(takes) },
+      required,
+      example: { totp: '287082' },
+      credentials: ['-b cookies'],
+    },
+    async run(deps, request, reply) {
+      const { values } = await bodyOf(request, reply)
+      return run(deps, request, await userOf(deps, request, reply), totpIn(values))
+    },
+  })
 
 const CODES = {
   description: 'The recovery codes.',
@@ -66,10 +94,9 @@ const show = get('/auth/totp', {
 })
 
 /** The secret is shown once. An existing factor must be proved, and is active until `confirm`. */
-const begin = post('/auth/totp/begin', {
-  access: 'public',
+const begin = coded('begin', 'Code of the existing factor, or a recovery code.', {
   about: 'Begin to set up a second factor; returns its secret once',
-  request: codeRequest('Code of the existing factor, or a recovery code.'),
+  required: [],
   answer: {
     description: 'The secret of a second factor.',
     schema: TOTP_SECRET,
@@ -82,12 +109,10 @@ const begin = post('/auth/totp/begin', {
     ),
     ...COMPARING,
   },
-  async run(deps: RouteDeps, request, reply) {
-    const { values } = await bodyOf(request, reply)
-    const who = await userOf(deps, request, reply)
+  async run(deps, request, who, code) {
     const { id, name } = who.user
     const { isEnrolled, enrolledMs } = await deps.factors.state(id)
-    if (isEnrolled) await prove(deps, request, who, totpIn(values))
+    if (isEnrolled) await prove(deps, request, who, code)
     const secret = await deps.factors.begin(id, name, enrolledMs)
     const { issuer } = (await deps.settings.get(SECURITY)).totp
     return success({ secret, uri: enrolmentUri(secret, name, issuer) }, {})
@@ -95,18 +120,14 @@ const begin = post('/auth/totp/begin', {
 })
 
 /** From now on each login requires a code; other sessions, opened without one, end. */
-const confirm = post('/auth/totp/confirm', {
-  access: 'public',
+const confirm = coded('confirm', 'Code of the new factor.', {
   about: 'Confirm the second factor by a code; returns the recovery codes',
-  request: codeRequest('Code of the new factor.', ['totp']),
   answer: CODES,
-  async run(deps: RouteDeps, request, reply) {
-    const { values } = await bodyOf(request, reply)
-    const who = await userOf(deps, request, reply)
+  async run(deps, request, who, code) {
     const { id } = who.user
     // Not counted as an attempt: the user knows the secret, and a correct code would reset the
     // count of wrong ones.
-    const codes = await deps.factors.confirm(id, requiredCode(totpIn(values)))
+    const codes = await deps.factors.confirm(id, requiredCode(code))
     if (codes === null) throw new AuthRefusal(WRONG_CODE)
     deps.users.forget(id)
     await deps.sessions.endAll(id, who.renewed ?? sessionCookieOf(request) ?? undefined)
@@ -115,33 +136,25 @@ const confirm = post('/auth/totp/confirm', {
   },
 })
 
-const renew = post('/auth/totp/codes', {
-  access: 'public',
+const renew = coded('codes', 'Code of the factor, or a recovery code.', {
   about: 'Replace the recovery codes',
-  request: codeRequest('Code of the factor, or a recovery code.', ['totp']),
   answer: CODES,
-  async run(deps: RouteDeps, request, reply) {
-    const { values } = await bodyOf(request, reply)
-    const who = await userOf(deps, request, reply)
-    await prove(deps, request, who, totpIn(values))
+  async run(deps, request, who, code) {
+    await prove(deps, request, who, code)
     const codes = await deps.factors.renewRecoveryCodes(who.user.id)
     await auditChange(deps, request, who, 'totp_codes')
     return success({ recovery_codes: codes }, {})
   },
 })
 
-const remove = post('/auth/totp/remove', {
-  access: 'public',
+const remove = coded('remove', 'Code of the factor, or a recovery code.', {
   about: 'Remove the second factor of the current user, unless a role requires it',
-  request: codeRequest('Code of the factor, or a recovery code.', ['totp']),
   answer: REMOVED,
-  async run(deps: RouteDeps, request, reply) {
-    const { values } = await bodyOf(request, reply)
-    const who = await userOf(deps, request, reply)
+  async run(deps, request, who, code) {
     if (await isRequired(deps, who.user.roles, who.session.protocol)) {
       throw new AuthRefusal('a role of the user requires the second factor: it cannot be removed')
     }
-    await prove(deps, request, who, totpIn(values))
+    await prove(deps, request, who, code)
     await deps.factors.remove(who.user.id)
     deps.users.forget(who.user.id)
     await auditChange(deps, request, who, 'totp_removed')
@@ -150,7 +163,7 @@ const remove = post('/auth/totp/remove', {
 })
 
 /** For any user, if the authenticator and the recovery codes are lost. */
-const reset = post('/auth/totp/reset', {
+export const RESET = post('/auth/totp/reset', {
   access: [ADMIN],
   about: 'Remove the second factor of a user who has lost it',
   request: {
@@ -189,7 +202,7 @@ const reset = post('/auth/totp/reset', {
   },
 })
 
-export const TOTP_ENDPOINTS = [show, begin, confirm, renew, remove, reset]
+export const TOTP_ENDPOINTS = [show, begin, confirm, renew, remove, RESET]
 
 /** Rejects with `AuthRefusal` if nobody is logged in, or if the password must be changed first. */
 async function userOf(

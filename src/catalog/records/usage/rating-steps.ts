@@ -4,6 +4,7 @@ import { PRICING_METHODS } from '../../../domain/pricing/models.ts'
 import {
   choice,
   closed,
+  constant,
   either,
   integer,
   number,
@@ -19,7 +20,7 @@ const step = (
   properties: Readonly<Record<string, Schema>>,
   optional: readonly string[] = [],
 ): Schema => {
-  const kind: Schema = { type: 'string', const: name, description: 'Kind of the step.' }
+  const kind = constant(name, 'Kind of the step.')
   return closed(description, { step: kind, ...properties }, optional)
 }
 

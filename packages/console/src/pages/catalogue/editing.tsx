@@ -1,5 +1,5 @@
 /** Shared parts of the forms of the catalogue. */
-import type { FieldError, Refusal } from '../../api/errors.ts'
+import type { Issue, Refusal } from '../../api/errors.ts'
 import type { Fields } from '../../api/records.ts'
 import { type Schema, type Schemas, withNumbers } from '../../parts/document/schemas.ts'
 import { TierPlot } from '../../parts/document/tier-plot.tsx'
@@ -64,9 +64,9 @@ export function Messages({ validation, refusal, document }: MessagesProps) {
       {visible !== null && <Refused refusal={visible} />}
       {elsewhere.length + validation.warnings.length > 0 && (
         <ul class="listed" aria-label={t('catalogue.messages')}>
-          {elsewhere.map(({ path, reason }) => (
+          {elsewhere.map(({ path, why }) => (
             <li key={path} class="error">
-              {path} {reason}
+              {path} {why}
             </li>
           ))}
           {validation.warnings.map((warning) => (
@@ -78,6 +78,6 @@ export function Messages({ validation, refusal, document }: MessagesProps) {
   )
 }
 
-export function messagesOf(validation: Validation, refusal: Refusal | null): readonly FieldError[] {
+export function messagesOf(validation: Validation, refusal: Refusal | null): readonly Issue[] {
   return validation.errors.length > 0 ? validation.errors : (refusal?.fields ?? [])
 }

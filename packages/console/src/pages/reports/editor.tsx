@@ -2,7 +2,7 @@
 import { useState } from 'preact/hooks'
 import type { BodyOf } from '../../api/call-types.ts'
 import { call } from '../../api/client.ts'
-import { type FieldError, Refusal } from '../../api/errors.ts'
+import { Refusal } from '../../api/errors.ts'
 import type { Fields } from '../../api/records.ts'
 import { linkHere } from '../../frame/routes.ts'
 import { ActionButton } from '../../parts/action-button.tsx'
@@ -84,7 +84,7 @@ export function ReportEditor({ base, onChanged }: ReportEditorProps) {
             setDocument(changed)
             setTried(null)
           }}
-          errors={[...validation.errors, ...messagesOf(form.refusal.value ?? refusal)]}
+          errors={[...validation.errors, ...((form.refusal.value ?? refusal)?.fields ?? [])]}
           hidden={base === null ? [] : ['key']}
         />
         {form.refusal.value === null && refusal !== null && <Refused refusal={refusal} />}
@@ -97,11 +97,4 @@ export function ReportEditor({ base, onChanged }: ReportEditorProps) {
       )}
     </section>
   )
-}
-
-/** Errors of parts name them in their text: `columns.0.field_name: there is no field x`. */
-function messagesOf(refusal: Refusal | null): readonly FieldError[] {
-  if (refusal === null) return []
-  const [, path, reason] = /^(\w+\.\d+\.\w+):? (.+)$/.exec(refusal.text) ?? []
-  return path === undefined || reason === undefined ? refusal.fields : [{ path, reason }]
 }

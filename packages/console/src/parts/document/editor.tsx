@@ -2,11 +2,11 @@
 import './document.css'
 import type { ComponentChildren } from 'preact'
 import { useState } from 'preact/hooks'
-import type { FieldError } from '../../api/errors.ts'
+import { errorAt, type Issue } from '../../api/errors.ts'
 import { DOCUMENTS } from '../../words/en/documents.ts'
 import { addWords, t } from '../../words/words.ts'
 import { Hint } from '../hint.tsx'
-import { errorAt, Scalar } from './scalar.tsx'
+import { Scalar } from './scalar.tsx'
 import { emptyOf, kindOf, type Schema, type Schemas, schemaFor } from './schemas.ts'
 import { TierTable } from './tier-table.tsx'
 import { type Document, textOf, type ValuePath, withValue } from './values.ts'
@@ -19,7 +19,7 @@ interface EditorProps {
   readonly document: Document
   /** Without it the document is only shown. */
   readonly onChange?: ((document: Document) => void) | undefined
-  readonly errors?: readonly FieldError[]
+  readonly errors?: readonly Issue[]
   /** Members at the top that are not shown, such as the dates of a revision. */
   readonly hidden?: readonly string[]
   /** Shown beside tiers, such as their plot. */
@@ -29,7 +29,7 @@ interface EditorProps {
 /** Shared by the parts of an editor. */
 interface Editing extends Omit<EditorProps, 'schema' | 'document' | 'onChange'> {
   readonly set: ((path: ValuePath, value: unknown) => void) | null
-  readonly errors: readonly FieldError[]
+  readonly errors: readonly Issue[]
   readonly hidden: readonly string[]
 }
 
@@ -95,7 +95,7 @@ function Value({ editing, schema: declared, path, value }: ValueProps) {
 function Group(props: ValueProps & { readonly children: ComponentChildren }) {
   const { editing, schema, path, children } = props
   if (path.length === 0) return <>{children}</>
-  const error = errorAt(editing.errors, path)
+  const error = errorAt(editing.errors, textOf(path))
   const name = path.at(-1) ?? ''
   return (
     <fieldset>

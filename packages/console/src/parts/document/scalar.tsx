@@ -1,6 +1,6 @@
 /** A value in one field: text, number, choice, or a list of these. */
 import { useState } from 'preact/hooks'
-import type { FieldError } from '../../api/errors.ts'
+import { errorAt, type Issue } from '../../api/errors.ts'
 import { leafText } from '../differences.ts'
 import { Field } from '../field.tsx'
 import { type Schema, takesText, type ValueKind } from './schemas.ts'
@@ -11,7 +11,7 @@ interface ScalarProps {
   readonly schema: Schema
   readonly path: ValuePath
   readonly value: unknown
-  readonly errors: readonly FieldError[]
+  readonly errors: readonly Issue[]
   /** Null if the document is only shown. */
   readonly onChange: ((value: unknown) => void) | null
 }
@@ -34,7 +34,7 @@ export function Scalar({ kind, schema, path, value, errors, onChange }: ScalarPr
       value={text}
       onValue={change}
       hint={onChange === null ? undefined : schema.description}
-      error={errorAt(errors, path)}
+      error={errorAt(errors, textOf(path))}
       isMultiline={kind === 'any'}
       isReadOnly={onChange === null}
       input={{ autocomplete: 'off', maxLength: TEXT_MAX }}
@@ -73,11 +73,4 @@ function parsedOr(text: string): unknown {
   } catch {
     return text
   }
-}
-
-export function errorAt(errors: readonly FieldError[], path: ValuePath): string | null {
-  const text = textOf(path)
-  return (
-    errors.find((each) => each.path.replace(/^(?:update|query)\./, '') === text)?.reason ?? null
-  )
 }

@@ -1,11 +1,10 @@
 /** Tiers of a price as a table: what is shown, what is edited, and the text of their plot. */
 import { useLayoutEffect, useRef } from 'preact/hooks'
-import type { FieldError } from '../../api/errors.ts'
+import { errorAt, type Issue } from '../../api/errors.ts'
 import { t } from '../../words/words.ts'
 import { leafText } from '../differences.ts'
-import { errorAt } from './scalar.tsx'
 import { followed, withTier } from './tiers.ts'
-import { type Document, pathOf } from './values.ts'
+import type { Document } from './values.ts'
 
 const COLUMNS = ['from', 'to', 'interval', 'price'] as const
 type Column = (typeof COLUMNS)[number]
@@ -17,7 +16,7 @@ interface TierTableProps {
   readonly tiers: readonly Document[]
   /** Null if they are only shown. */
   readonly onChange: ((tiers: readonly Document[]) => void) | null
-  readonly errors: readonly FieldError[]
+  readonly errors: readonly Issue[]
 }
 
 export function TierTable({ caption, path, tiers, onChange, errors }: TierTableProps) {
@@ -56,7 +55,7 @@ export function TierTable({ caption, path, tiers, onChange, errors }: TierTableP
                   <Cell
                     label={t('document.tierCell', { column, tier: index + 1 })}
                     text={tier[column] === undefined ? '' : leafText(tier[column])}
-                    error={errorAt(errors, pathOf(`${path}.${index}.${column}`))}
+                    error={errorAt(errors, `${path}.${index}.${column}`)}
                     onText={onChange && ((text) => set(index, column, text))}
                   />
                 </td>

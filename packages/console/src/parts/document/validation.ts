@@ -1,10 +1,10 @@
 /** Messages of the API about a write that is typed: it is tried, and nothing is stored. */
 import { useEffect, useState } from 'preact/hooks'
 import { answerOf } from '../../api/client.ts'
-import { type FieldError, Refusal } from '../../api/errors.ts'
+import { type Issue, Refusal } from '../../api/errors.ts'
 
 export interface Validation {
-  readonly errors: readonly FieldError[]
+  readonly errors: readonly Issue[]
   /** About the write as a whole; null if nothing is wrong with it. */
   readonly refusal: Refusal | null
   readonly warnings: readonly string[]
