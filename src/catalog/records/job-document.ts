@@ -8,9 +8,8 @@ import {
   integer,
   mapOf,
   orNull,
+  type StoredOf,
   text,
-  type ValuesOf,
-  type Writable,
 } from '../entities/json-schema.ts'
 
 /** Fields that the API returns. */
@@ -45,7 +44,7 @@ export const JOB = {
   ended: orNull(date('The time.'), 'Time of completion; null before.'),
 } as const
 
-export interface JobDocument extends Writable<ValuesOf<typeof JOB, 'position'>> {
+export interface JobDocument extends StoredOf<typeof JOB, 'position'> {
   _id: ObjectId
   /** Kind and subject while the job is not done; unique, so there is one such job at a time. */
   active?: string

@@ -1,5 +1,5 @@
 import * as schema from '../../catalog/entities/json-schema.ts'
-import { BALANCE } from '../../catalog/records/record-schemas.ts'
+import { BALANCE } from '../../catalog/records/usage/balance-document.ts'
 import {
   byId,
   changeById,

@@ -16,9 +16,8 @@ import {
   number,
   object,
   open,
+  type StoredOf,
   text,
-  type ValuesOf,
-  type Writable,
 } from '../../entities/json-schema.ts'
 
 /**
@@ -39,7 +38,7 @@ const DELIVERY = {
   error: text('Why the last attempt failed.'),
 } as const
 
-export type EventDelivery = Writable<ValuesOf<typeof DELIVERY, 'claim' | 'error'>>
+export type EventDelivery = StoredOf<typeof DELIVERY, 'claim' | 'error'>
 
 export const EVENT_TYPES = ['balance', 'balancePrepaid', 'fraud', ...MONEY_EVENT_TYPES] as const
 
@@ -145,7 +144,7 @@ type OfValues = 'before' | 'after' | 'based_on'
 
 /** The fields of every notification, with times as dates, and those that only the node reads. */
 export interface NotificationDocument
-  extends Writable<ValuesOf<typeof NOTIFICATION, UnsetAtFirst | OfValues>> {
+  extends StoredOf<typeof NOTIFICATION, UnsetAtFirst | OfValues> {
   extra_params: { aid: number; sid: number; row: object }
   conditions: readonly object[]
   /** Not sent: where the rule wants the event to be sent. */
