@@ -20,6 +20,13 @@ export type StoredOf<P extends Members, O extends keyof P = never> = Writable<Va
 /** With the type of its values, which exists for the compiler only, as `Static` of TypeBox. */
 export const typed = <T>(schema: Schema) => schema as unknown as TUnsafe<T>
 
+const SEARCHABLE = Symbol('searchable')
+
+/** A field of a record by which `query` can filter. */
+export const searchable = <S extends Schema>(schema: S): S => ({ ...schema, [SEARCHABLE]: true })
+
+export const isSearchable = (schema: Schema): boolean => Object.hasOwn(schema, SEARCHABLE)
+
 export const text = (description: string, more: Schema = {}) =>
   typed<string>({ type: 'string', description, ...more })
 
@@ -81,14 +88,24 @@ export const closed = <P extends Members, const O extends string = never>(
   })
 }
 
-/** A value of a record, with these members only: `project` may exclude any of them. */
-export const part = <P extends Members, const O extends string = never>(
+/**
+ * A value of a record; `project` may exclude any member, so none is required in answers, whatever
+ * `optional` says of stored ones.
+ */
+export const loosePart = <P extends Members, const O extends string = never>(
   description: string,
   properties: P,
   _optional: readonly O[] = [],
+) => typed<ValuesOf<P, keyof P & O>>(object(description, properties))
+
+/** Likewise, with these members only. */
+export const part = <P extends Members, const O extends string = never>(
+  description: string,
+  properties: P,
+  optional: readonly O[] = [],
 ) =>
   typed<ValuesOf<P, keyof P & O>>({
-    ...object(description, properties),
+    ...loosePart(description, properties, optional),
     additionalProperties: false,
   })
 

@@ -14,6 +14,7 @@ import {
   part,
   ref,
   type StoredOf,
+  searchable,
   text,
   type ValueOf,
 } from '../entities/json-schema.ts'
@@ -39,11 +40,11 @@ const CHANGED = anyValue('The document or setting before (`old`) and after the a
 
 /** Fields that the API returns. */
 export const AUDIT = {
-  source: constant('audit', 'Always `audit`.'),
-  collection: text('Collection of the API, or `login`, `settings`, `oauth`, `clock`.'),
-  type: text('Action.'),
-  key: text('Key of the entity, user, category or client.'),
-  urt: date('Time of the action.'),
+  source: searchable(constant('audit', 'Always `audit`.')),
+  collection: searchable(text('Collection of the API, or `login`, `settings`, `oauth`, `clock`.')),
+  type: searchable(text('Action.')),
+  key: searchable(text('Key of the entity, user, category or client.')),
+  urt: searchable(date('Time of the action.')),
   user: ref<ValueOf<typeof AUDIT_USER>>('auditUser', 'Author of the action.'),
   ip: text('IP address of the client; empty for the local machine.'),
   old: CHANGED,

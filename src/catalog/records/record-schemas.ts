@@ -1,11 +1,8 @@
 /** The schemas of records of all kinds: fields, as they are stored, and components of them. */
-import { flag, type Members, number, type Schema } from '../entities/json-schema.ts'
-import { AUDIT, AUDIT_LINK, AUDIT_USER } from './audit-document.ts'
-import { EVENT } from './events/event-document.ts'
-import { JOB } from './job-document.ts'
+import { flag, type Members, number, type Schema, searchable } from '../entities/json-schema.ts'
+import { AUDIT_LINK, AUDIT_USER } from './audit-document.ts'
 import { CHARGED_TIER, CYCLE_EXPLANATION, CYCLE_LINE } from './money/cycle-line.ts'
-import { BILL } from './money/money-schemas.ts'
-import { BALANCE, BALANCE_AMOUNTS, BALANCE_COUNT, UNIT_COUNT } from './usage/balance-document.ts'
+import { BALANCE_AMOUNTS, BALANCE_COUNT, UNIT_COUNT } from './usage/balance-document.ts'
 import * as lines from './usage/line-schemas.ts'
 import { RATING_STEP } from './usage/rating-steps.ts'
 
@@ -39,16 +36,8 @@ export const LINE: Members = {
   ...CYCLE_LINE,
   ...lines.OPERATION_LINE,
   ...lines.OPERATION_OPTIONS,
-  included_in_plan: number('Units that the plan included, in lines of the existing system.'),
+  included_in_plan: searchable(
+    number('Units that the plan included, in lines of the existing system.'),
+  ),
   imported: flag('Present if another system wrote it.'),
-}
-
-/** By collection. admin/openapi/response-schemas.ts determines the format of their dates. */
-export const RECORD_FIELDS: Readonly<Record<string, Readonly<Record<string, Schema>>>> = {
-  balances: BALANCE,
-  lines: LINE,
-  audit: AUDIT,
-  jobs: JOB,
-  events: EVENT,
-  bills: BILL,
 }

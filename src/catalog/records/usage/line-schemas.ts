@@ -15,6 +15,7 @@ import {
   number,
   part,
   ref,
+  searchable,
   text,
   typed,
   type ValueOf,
@@ -23,43 +24,53 @@ import { totalField } from './money-value.ts'
 
 /** Lines of balance operations have `usagev` only if they changed units. */
 export const ANY_LINE = {
-  stamp: text('Unique id of the line.'),
+  stamp: searchable(text('Unique id of the line.')),
   v: integer('Version; increases while the session is open.'),
-  type: text('`realtime`, `balance`, `credit`, `flat`, `service` or `usage`.'),
+  type: searchable(text('`realtime`, `balance`, `credit`, `flat`, `service` or `usage`.')),
   source: text('Origin of the line.'),
-  aid: integer('Number of the account.'),
-  sid: integer('Number of the subscriber; 0 for the account.'),
-  usaget: text('Usage type.'),
-  usagev: number('Units.'),
-  urt: date('Time of the first event.'),
+  aid: searchable(integer('Number of the account.')),
+  sid: searchable(integer('Number of the subscriber; 0 for the account.')),
+  usaget: searchable(text('Usage type.')),
+  usagev: searchable(number('Units.')),
+  urt: searchable(date('Time of the first event.')),
 } as const
 
-export const LINE_TAX = closed(
-  'A tax of the line.',
-  {
-    tax: number('The rate as a fraction.'),
-    amount: number('Amount of the tax.'),
-    description: text('Description of the tax.'),
-    key: text('Key of the tax.'),
-    type: text('Kind of tax.'),
-    pass_to_customer: integer('Always 1.'),
-    embedded_amount: number('Amount that is a part of the price; `amount` is then 0.'),
-    amount_before_rounding: number('Amount before rounding of the final charge.'),
-  },
-  ['description', 'type', 'pass_to_customer', 'embedded_amount', 'amount_before_rounding'],
-)
+export const TAX_FIELDS = {
+  tax: number('The rate as a fraction.'),
+  amount: number('Amount of the tax.'),
+  description: text('Description of the tax.'),
+  key: text('Key of the tax.'),
+  type: text('Kind of tax.'),
+  pass_to_customer: constant(1, 'Always 1.'),
+  embedded_amount: number('Amount that is a part of the price; `amount` is then 0.'),
+  amount_before_rounding: number('Amount before rounding of the final charge.'),
+} as const
 
-export const TAX_DATA = part('The taxes of the line.', {
+export const TAX_SUMS = {
   total_amount: number('Sum of the taxes.'),
   total_tax: number('Sum of the rates as fractions.'),
-  taxes: listOf(ref('lineTax'), 'Each tax.'),
   total_amount_before_rounding: number('Sum before rounding of the final charge.'),
+} as const
+
+/** Imported lines have only some of the fields. */
+export const LINE_TAX = closed('A tax of the line.', TAX_FIELDS, [
+  'description',
+  'type',
+  'pass_to_customer',
+  'embedded_amount',
+  'amount_before_rounding',
+])
+export const TAX_DATA = part('The taxes of the line.', {
+  ...TAX_SUMS,
+  taxes: listOf(ref('lineTax'), 'Each tax.'),
 })
 
 /** Price and taxes. */
 export const CHARGED_LINE = {
-  aprice: number('Price before tax; for a balance change, the changed amount of money.'),
-  final_charge: number('Price with tax.'),
+  aprice: searchable(
+    number('Price before tax; for a balance change, the changed amount of money.'),
+  ),
+  final_charge: searchable(number('Price with tax.')),
   tax_data: ref<TaxData>('taxData', 'The taxes.'),
   before_rounding: part('Price and final charge before rounding.', {
     aprice: number('Money.'),
@@ -90,9 +101,9 @@ export const RATED_LINE = {
 
 /** Each of several kinds, but not of all. */
 export const SHARED_FIELDS = {
-  arate_key: text('Key of the rate.'),
-  plan: text('Plan of the subscriber.'),
-  billrun: text('Billing cycle, such as `202601`.'),
+  arate_key: searchable(text('Key of the rate.')),
+  plan: searchable(text('Plan of the subscriber.')),
+  billrun: searchable(text('Billing cycle, such as `202601`.')),
   account_level: constant(true, 'Present if the line is of the account itself.'),
   process_time: date('When the line was written.'),
   start: date('Start of the charged period.'),
@@ -153,7 +164,7 @@ export const SEGMENT_LINE = {
   state: text('State of the session.'),
   late: flag('Whether usage was reported after expiry of the session.'),
   origin: text('Network element and file type.'),
-  session_id: text('Session of the network element.'),
+  session_id: searchable(text('Session of the network element.')),
   rating_group: typed<number | null>({
     type: ['integer', 'null'],
     description: 'Rating group of the service.',
@@ -188,8 +199,8 @@ export const OPERATION_LINE = {
   repaid_micros: integer('Part that repaid debt, in millionths.'),
   owner_v: integer('Version of the state of the owner after the change.'),
   priority: integer('Priority of the bucket.'),
-  from: date('Start of the bucket.'),
-  to: date('End of the bucket.'),
+  from: searchable(date('Start of the bucket.')),
+  to: searchable(date('End of the bucket.')),
 } as const
 
 export const OPERATION_OPTIONS = {
