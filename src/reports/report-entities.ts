@@ -1,6 +1,5 @@
 /** The entities that reports may show, their fields and joins. */
 import { refName, type Schema } from '../catalog/entities/json-schema.ts'
-import { RECORD_FIELDS } from '../catalog/records/record-schemas.ts'
 import type { Fields } from '../domain/fields.ts'
 import { DEFINITIONS } from '../entities/definitions/collections.ts'
 import { type CollectionDefinition, isRecord } from '../entities/definitions/definition.ts'
@@ -30,58 +29,8 @@ export interface ReportEntity {
 const BY_SUBSCRIBER: Join = { local: 'sid', foreign: 'sid' }
 const BY_ACCOUNT: Join = { local: 'aid', foreign: 'aid' }
 
-/** Fields of lines of credits and billing cycles. */
-const LINE_FIELDS: Readonly<Record<string, FieldKind>> = {
-  key: 'text',
-  name: 'text',
-  description: 'text',
-  label: 'text',
-  rate: 'text',
-  reason: 'text',
-  credit: 'any',
-  uf: 'any',
-  prepriced: 'boolean',
-  account_level: 'boolean',
-  credit_time: 'number',
-  process_time: 'date',
-  installments: 'number',
-  installment_no: 'number',
-  first_installment: 'text',
-  invoice_label: 'text',
-  onetime_invoice: 'boolean',
-  line_id: 'text',
-  charged_billrun: 'cycle',
-  charge_amount: 'number',
-  charge_op: 'text',
-  is_upfront: 'boolean',
-  full_price: 'number',
-  cycle: 'any',
-  service_id: 'text',
-  start: 'date',
-  end: 'date',
-  discount_type: 'text',
-  discount_start: 'date',
-  discount_end: 'date',
-  eligible_line: 'text',
-  orig_discount_amount: 'number',
-}
-
-const BILL_FIELDS: Readonly<Record<string, FieldKind>> = {
-  process_time: 'date',
-  pending: 'boolean',
-  waiting_for_confirmation: 'boolean',
-  confirmation_time: 'date',
-  cancel: 'text',
-  cancelled: 'boolean',
-  rejection: 'boolean',
-  rejected: 'boolean',
-  is_denial: 'boolean',
-  denied_by: 'text',
-  original_txid: 'text',
-  unfreeze_date: 'date',
-  pending_covering_amount: 'number',
-  vatable_left_to_pay: 'number',
-}
+/** Decimal texts, of which reports compute as of numbers. */
+const LINE_FIELDS: Readonly<Record<string, FieldKind>> = { charge_amount: 'number' }
 
 function entity(
   name: string,
@@ -91,11 +40,11 @@ function entity(
 ): ReportEntity {
   const definition = DEFINITIONS.get(collection)
   if (definition === undefined) throw new RangeError(`there is no collection ${collection}`)
-  const { docs, hidden } = definition
+  const { docs, hidden, record = {} } = definition
   const declared = Object.entries(docs).flatMap(([field, { request, stored }]) =>
     stored === null ? [] : [[field, kindOf(field, stored ?? request)] as const],
   )
-  const recorded = Object.entries(RECORD_FIELDS[collection] ?? {}).map(
+  const recorded = Object.entries(record).map(
     ([field, schema]) => [field, kindOf(field, schema)] as const,
   )
   const fields = new Map<string, FieldKind>([
@@ -109,9 +58,13 @@ function entity(
   return { name, definition, hasRevisions, fields, joins }
 }
 
+const CYCLES = ['billrun', 'billrun_key', 'charged_billrun']
+
 function kindOf(name: string, schema: Schema): FieldKind {
-  if (name === 'billrun' || name === 'billrun_key') return 'cycle'
-  if (refName(schema) === 'dateGiven') return 'date'
+  if (CYCLES.includes(name)) return 'cycle'
+  const component = refName(schema)
+  if (component === 'dateGiven') return 'date'
+  if (component === 'amount') return 'number'
   switch (schema['type']) {
     case 'string':
       return 'text'
@@ -141,7 +94,7 @@ const ENTITIES: readonly ReportEntity[] = [
     customer: BY_ACCOUNT,
   }),
   entity('customer', 'accounts', REVISION_FIELDS, {}),
-  entity('bills', 'bills', BILL_FIELDS, { customer: BY_ACCOUNT }),
+  entity('bills', 'bills', {}, { customer: BY_ACCOUNT }),
   entity(
     'event',
     'events',

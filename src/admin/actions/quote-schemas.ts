@@ -2,7 +2,6 @@
 import {
   choice,
   closed,
-  constant,
   flag,
   integer,
   listOf,
@@ -11,21 +10,9 @@ import {
   type Schema,
   text,
 } from '../../catalog/entities/json-schema.ts'
+import { TAX_FIELDS, TAX_SUMS } from '../../catalog/records/usage/line-schemas.ts'
 
-const TAX: Schema = closed(
-  'A tax of the price.',
-  {
-    tax: number('Fraction: 17 % is 0.17.'),
-    amount: number('Money.'),
-    description: text('Description.'),
-    key: text('Key of the tax.'),
-    type: text('Type, such as `vat`.'),
-    pass_to_customer: constant(1, 'Always 1.'),
-    embedded_amount: number('Money, of a tax that is part of the price.'),
-    amount_before_rounding: number('Money before the final charge was rounded.'),
-  },
-  ['embedded_amount', 'amount_before_rounding'],
-)
+const TAX = closed('A tax of the price.', TAX_FIELDS, ['embedded_amount', 'amount_before_rounding'])
 
 const EVENT_RESULT: Schema = closed(
   'The price of an event. Money as decimals; `rating` has the exact texts.',
@@ -41,16 +28,9 @@ const EVENT_RESULT: Schema = closed(
       aprice: number('Price before tax.'),
       final_charge: number('Price with tax.'),
     }),
-    tax_data: closed(
-      'The taxes.',
-      {
-        total_amount: number('Their sum.'),
-        total_tax: number('Sum of their rates.'),
-        taxes: listOf(TAX, 'The taxes.'),
-        total_amount_before_rounding: number('Their sum before rounding.'),
-      },
-      ['total_amount_before_rounding'],
-    ),
+    tax_data: closed('The taxes.', { ...TAX_SUMS, taxes: listOf(TAX, 'The taxes.') }, [
+      'total_amount_before_rounding',
+    ]),
     arategroups: listOf(ref('groupUse'), 'Included usage by group.'),
     rates: listOf(ref('rateUse'), 'Rates by tariff category.'),
     rating: listOf(ref('ratingStep'), 'Computation of the price and the payments.'),

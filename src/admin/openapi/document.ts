@@ -4,7 +4,6 @@
  */
 import {
   anyValue,
-  date,
   type Members,
   object,
   open,
@@ -12,7 +11,7 @@ import {
   refName,
   type Schema,
 } from '../../catalog/entities/json-schema.ts'
-import { INVOICE } from '../../catalog/records/money/money-schemas.ts'
+import { INVOICE } from '../../catalog/records/money/invoice-document.ts'
 import { RECORD_COMPOUNDS } from '../../catalog/records/record-schemas.ts'
 import type { CollectionDefinition } from '../../entities/definitions/definition.ts'
 import { actionsOf } from '../../entities/definitions/params.ts'
@@ -224,9 +223,8 @@ const SHOWN_DATES: Readonly<Record<string, readonly string[]>> = {
 
 function invoiceSchema(): Schema {
   const fields = { _id: ref('idGiven', 'Id of the document.'), ...INVOICE }
-  const created = { creation_time: date('When it was computed.') }
   const options = responseSchemaOptions('read', INVOICE_DATES)
-  return open(object('An invoice.', responseFields({ ...fields, ...created }, options)))
+  return open(object('An invoice.', responseFields(fields, options)))
 }
 
 function responseSchemaOptions(

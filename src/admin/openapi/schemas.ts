@@ -10,7 +10,6 @@ import {
   type Schema,
   text,
 } from '../../catalog/entities/json-schema.ts'
-import { RECORD_FIELDS } from '../../catalog/records/record-schemas.ts'
 import { dottedNamePattern } from '../../entities/definitions/collections.ts'
 import type {
   ActionDefinition,
@@ -18,7 +17,6 @@ import type {
   CollectionDefinition,
   FieldDocs,
 } from '../../entities/definitions/definition.ts'
-import { hasTrait } from '../../entities/definitions/traits.ts'
 import type { FieldDefinition } from '../../entities/fields/field-definition.ts'
 import { optionsOf } from '../../entities/fields/rules.ts'
 import type { Param } from '../../requests/param.ts'
@@ -232,7 +230,7 @@ export function storedFields(
   definition: CollectionDefinition,
   fields: readonly FieldDefinition[],
 ): Readonly<Record<string, Schema>> {
-  const { name, actions, docs, hidden } = definition
+  const { record, actions, docs, hidden } = definition
   const stored: Record<string, Schema> = {
     _id: ref('idGiven', 'Id of the document.'),
     from: date('Start of the revision.'),
@@ -240,25 +238,19 @@ export function storedFields(
     creation_time: date('When the entity was created.'),
   }
   const declared = { ...actions.update?.update, ...actions.create?.update }
-  const records = RECORD_FIELDS[name]
   for (const own of fields) stored[own.field_name] = storedField(definition, own)
   for (const [own, param] of Object.entries(declared)) {
-    if (records !== undefined || own.includes('.')) continue
+    if (record !== undefined || own.includes('.')) continue
     stored[own] =
       param.type === 'generated'
         ? keyOf(definition, own)
         : storedParamSchema(definition, own, param)
   }
   for (const [own, { request, stored: inDocuments }] of Object.entries(docs)) {
-    if (records !== undefined || inDocuments === null) continue
+    if (record !== undefined || inDocuments === null) continue
     stored[own] ??= inDocuments ?? request
   }
-  if (hasTrait(definition, 'storesFilters')) {
-    for (const own of Object.keys(actions.get?.query ?? {})) {
-      stored[own] ??= fieldDocs(definition, own)?.request ?? {}
-    }
-  }
-  const all = { ...stored, ...records }
+  const all = { ...stored, ...record }
   return Object.fromEntries(Object.entries(all).filter(([own]) => !hidden.includes(own)))
 }
 

@@ -1,10 +1,6 @@
 /** The result of one event, with the field names of lines. */
-import {
-  type GroupUse,
-  type PricingFields,
-  pricingFields,
-  type RateUse,
-} from '../../catalog/records/usage/line-document.ts'
+import { type PricingFields, pricingFields } from '../../catalog/records/usage/line-document.ts'
+import type { GroupUse, RateUse } from '../../catalog/records/usage/line-schemas.ts'
 import {
   type ChargeOutcome,
   type Reason,

@@ -8,14 +8,24 @@ export type Members = Readonly<Record<string, Schema>>
 export type ValueOf<S> = S extends { readonly static: infer T } ? T : unknown
 
 /** All members are required but `O`. */
-export type ValuesOf<P extends Members, O extends keyof P> = {
+export type ValuesOf<P extends Members, O extends keyof P = never> = {
   readonly [K in Exclude<keyof P, O>]: ValueOf<P[K]>
 } & { readonly [K in O]?: ValueOf<P[K]> }
 
-export type Writable<T> = { -readonly [K in keyof T]: T[K] }
+type Writable<T> = { -readonly [K in keyof T]: T[K] }
+
+/** Fields of a document as they are stored; its answers are described by the same schemas. */
+export type StoredOf<P extends Members, O extends keyof P = never> = Writable<ValuesOf<P, O>>
 
 /** With the type of its values, which exists for the compiler only, as `Static` of TypeBox. */
 export const typed = <T>(schema: Schema) => schema as unknown as TUnsafe<T>
+
+const SEARCHABLE = Symbol('searchable')
+
+/** A field of a record by which `query` can filter. */
+export const searchable = <S extends Schema>(schema: S): S => ({ ...schema, [SEARCHABLE]: true })
+
+export const isSearchable = (schema: Schema): boolean => Object.hasOwn(schema, SEARCHABLE)
 
 export const text = (description: string, more: Schema = {}) =>
   typed<string>({ type: 'string', description, ...more })
@@ -77,6 +87,27 @@ export const closed = <P extends Members, const O extends string = never>(
     additionalProperties: false,
   })
 }
+
+/**
+ * A value of a record; `project` may exclude any member, so none is required in answers, whatever
+ * `optional` says of stored ones.
+ */
+export const loosePart = <P extends Members, const O extends string = never>(
+  description: string,
+  properties: P,
+  _optional: readonly O[] = [],
+) => typed<ValuesOf<P, keyof P & O>>(object(description, properties))
+
+/** Likewise, with these members only. */
+export const part = <P extends Members, const O extends string = never>(
+  description: string,
+  properties: P,
+  optional: readonly O[] = [],
+) =>
+  typed<ValuesOf<P, keyof P & O>>({
+    ...loosePart(description, properties, optional),
+    additionalProperties: false,
+  })
 
 /** An object that may also have members which are stored as they are sent. */
 export const open = <T extends object>(schema: TUnsafe<T>) =>

@@ -4,33 +4,48 @@ import type { Actor } from '../actor.ts'
 import type { RawDocument } from '../compile/document.ts'
 import {
   anyValue,
+  closed,
   constant,
   date,
+  flag,
   integer,
+  listOf,
   mapOf,
+  part,
   ref,
+  type StoredOf,
+  searchable,
   text,
-  type ValuesOf,
-  type Writable,
+  type ValueOf,
 } from '../entities/json-schema.ts'
 
-interface AuditUser {
-  _id: string
-  name: string
-  api: boolean
-  by: string
-}
+export const AUDIT_USER = part('Author of the action.', {
+  _id: text('Id of the user, or name of the client.'),
+  name: text('Name.'),
+  api: flag('Whether it was an API client.'),
+  by: text('Authentication method: `session`, `token`, `signature`, `cli`, …'),
+})
+
+const LINK = {
+  seq: integer('Number of the entry, from 1.'),
+  prev: text('Hash of the entry before.'),
+  hash: text('Hash of the entry.'),
+  erased_by: listOf(text('Id of an erasure.'), 'Erasures that removed fields.'),
+} as const
+export const AUDIT_LINK = closed('Place of an audit entry in the chain of hashes.', LINK, [
+  'erased_by',
+])
 
 const CHANGED = anyValue('The document or setting before (`old`) and after the action, or null.')
 
 /** Fields that the API returns. */
 export const AUDIT = {
-  source: constant('audit', 'Always `audit`.'),
-  collection: text('Collection of the API, or `login`, `settings`, `oauth`, `clock`.'),
-  type: text('Action.'),
-  key: text('Key of the entity, user, category or client.'),
-  urt: date('Time of the action.'),
-  user: ref<AuditUser>('auditUser', 'Author of the action.'),
+  source: searchable(constant('audit', 'Always `audit`.')),
+  collection: searchable(text('Collection of the API, or `login`, `settings`, `oauth`, `clock`.')),
+  type: searchable(text('Action.')),
+  key: searchable(text('Key of the entity, user, category or client.')),
+  urt: searchable(date('Time of the action.')),
+  user: ref<ValueOf<typeof AUDIT_USER>>('auditUser', 'Author of the action.'),
   ip: text('IP address of the client; empty for the local machine.'),
   old: CHANGED,
   new: CHANGED,
@@ -46,7 +61,7 @@ export const AUDIT = {
 type OfSome = 'operation_id' | 'count' | 'reasons' | 'last'
 
 /** `chain` is set when the record is written (chain.ts). */
-export interface AuditDocument extends Writable<ValuesOf<typeof AUDIT, OfSome | 'chain'>> {
+export interface AuditDocument extends StoredOf<typeof AUDIT, OfSome | 'chain'> {
   reasons?: Record<string, number>
 }
 
@@ -89,13 +104,8 @@ export interface ChangeAudit {
   readonly steps: readonly AuditedStep[]
 }
 
-/** Position of a record in the chain. */
-export interface ChainLink {
-  /** 1 for the first record; numbers are never reused. */
-  seq: number
-  /** Hash of the previous record; 64 zeros for the first one. */
-  prev: string
-  hash: string
+/** Numbers of records are never reused; the first record has 64 zeros for `prev`. */
+export interface ChainLink extends StoredOf<typeof LINK, 'erased_by'> {
   /** Seed from which the salts of all fields are derived. Absent once a field was erased. */
   salt?: string
   /**
@@ -103,12 +113,7 @@ export interface ChainLink {
    * its commitment.
    */
   fields?: string[]
-  /** Ids of the erasures that removed fields. */
-  erased_by?: string[]
 }
 
 /** The link that the next record refers to. */
-export interface ChainEnd {
-  seq: number
-  hash: string
-}
+export type ChainEnd = Pick<ChainLink, 'seq' | 'hash'>

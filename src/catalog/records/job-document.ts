@@ -8,44 +8,48 @@ import {
   integer,
   mapOf,
   orNull,
+  type StoredOf,
+  searchable,
   text,
-  type ValuesOf,
-  type Writable,
 } from '../entities/json-schema.ts'
 
 /** Fields that the API returns. */
 export const JOB = {
-  kind: choice(
-    [
-      'erase',
-      'retention',
-      'syslog',
-      'charge',
-      'payments',
-      'cycle',
-      'confirm',
-      'autorenew',
-      'cards',
-      'report',
-      'overdue',
-      'fraud',
-      'digest',
-    ],
-    'Kind of job.',
+  kind: searchable(
+    choice(
+      [
+        'erase',
+        'retention',
+        'syslog',
+        'charge',
+        'payments',
+        'cycle',
+        'confirm',
+        'autorenew',
+        'cards',
+        'report',
+        'overdue',
+        'fraud',
+        'digest',
+      ],
+      'Kind of job.',
+    ),
   ),
-  subject: text('Subject of the job: `subscribers/17`, `lines`.'),
-  state: choice(['queued', 'running', 'waiting', 'done'], '`waiting`: continues when it is `due`.'),
+  subject: searchable(text('Subject of the job: `subscribers/17`, `lines`.')),
+  state: searchable(
+    choice(['queued', 'running', 'waiting', 'done'], '`waiting`: continues when it is `due`.'),
+  ),
   step: text('Current or last step.'),
   position: mapOf(date('Until then.'), 'How far a standing job has come, by what it follows.'),
   counts: mapOf(integer('Documents.'), 'Number of documents by what was done to them.'),
   error: text('Error of the last attempt; empty if it did not fail.'),
   due: date('Time when it starts or continues.'),
-  created: date('Time of the request.'),
+  created: searchable(date('Time of the request.')),
   changed: date('Time of the last update.'),
   ended: orNull(date('The time.'), 'Time of completion; null before.'),
 } as const
 
-export interface JobDocument extends Writable<ValuesOf<typeof JOB, 'position'>> {
+export interface JobDocument extends StoredOf<typeof JOB, 'position'> {
   _id: ObjectId
   /** Kind and subject while the job is not done; unique, so there is one such job at a time. */
   active?: string

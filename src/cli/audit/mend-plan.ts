@@ -7,9 +7,9 @@ import { projectedBuckets } from '../../catalog/records/usage/balance-document.t
 import {
   amountsOfPayment,
   debtsOfLine,
-  type PaymentDocument,
   paymentDocument,
 } from '../../catalog/records/usage/line-document.ts'
+import type { PaymentDocument } from '../../catalog/records/usage/line-schemas.ts'
 import type { BucketSums } from '../../catalog/records/usage/line-sums.ts'
 import { bucketOf } from '../../catalog/records/usage/recorded-values.ts'
 import { type Bucket, copyOwner, type OwnerState } from '../../domain/bucket.ts'

@@ -8,7 +8,8 @@ import {
   DEBT_BUCKET_ID,
 } from '../../catalog/records/usage/balance-document.ts'
 import type { BalanceLineDocument, LineDocument } from '../../catalog/records/usage/documents.ts'
-import { debtsOfLine, type PaymentDocument } from '../../catalog/records/usage/line-document.ts'
+import { debtsOfLine } from '../../catalog/records/usage/line-document.ts'
+import type { PaymentDocument } from '../../catalog/records/usage/line-schemas.ts'
 import type { CarriedDocument, CarriedSums } from '../../catalog/records/usage/line-sums.ts'
 import { operationLineOf } from '../../catalog/records/usage/recorded-values.ts'
 import type { OwnerState } from '../../domain/bucket.ts'

@@ -1,10 +1,8 @@
 /** Restores one bucket from MongoDB after a loss. Pure. */
 import type { BalanceDocument } from '../../catalog/records/usage/balance-document.ts'
 import type { BalanceLineDocument } from '../../catalog/records/usage/documents.ts'
-import {
-  amountsOfPayment,
-  type PaymentDocument,
-} from '../../catalog/records/usage/line-document.ts'
+import { amountsOfPayment } from '../../catalog/records/usage/line-document.ts'
+import type { PaymentDocument } from '../../catalog/records/usage/line-schemas.ts'
 import type { CarriedBucket } from '../../catalog/records/usage/line-sums.ts'
 import { bucketOf, operationLineOf } from '../../catalog/records/usage/recorded-values.ts'
 import type { Bucket } from '../../domain/bucket.ts'

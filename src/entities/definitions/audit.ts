@@ -1,37 +1,27 @@
 import * as schema from '../../catalog/entities/json-schema.ts'
 import { AUDIT } from '../../catalog/records/audit-document.ts'
 import type { SortOrder } from './definition.ts'
-import { collection, dates, read, recordDocs, requestDocs, text, texts } from './params.ts'
-
-const NAMED = { 'user.name': schema.text('Name of the user or client.') }
-
-const FOUND = {
-  'user.name': texts,
-  key: texts,
-  urt: dates,
-  collection: texts,
-  type: texts,
-  source: text,
-} as const
+import { filtersOf, read, recordCollection, requestDocs, texts } from './params.ts'
 
 /**
  * Audit entries (docs/AUDIT.md). Only the node writes them, and they cannot be changed or deleted.
  * The default order is newest first.
  */
-export const audit = collection({
+export const audit = recordCollection({
   name: 'audit',
   about: 'Audit entries',
-  store: 'audit',
+  record: AUDIT,
   keyField: 'stamp',
-  docs: { ...recordDocs(AUDIT, FOUND), ...requestDocs(NAMED) },
-  duplicate: { fields: [], by: 'all' },
-  hasMinimumDate: false,
+  docs: requestDocs({ 'user.name': schema.text('Name of the user or client.') }),
   textDates: ['urt'],
   indexOrder: newestFirst,
   // They would allow guessing erased values.
   hidden: ['chain.salt', 'chain.fields'],
   actions: {
-    get: read(FOUND, { customFields: false, roles: ['admin'] }),
+    get: read(
+      { ...filtersOf(AUDIT), 'user.name': texts },
+      { customFields: false, roles: ['admin'] },
+    ),
   },
 })
 

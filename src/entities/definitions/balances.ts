@@ -1,35 +1,19 @@
 import * as schema from '../../catalog/entities/json-schema.ts'
-import { BALANCE } from '../../catalog/records/record-schemas.ts'
+import { BALANCE } from '../../catalog/records/usage/balance-document.ts'
 import {
   byId,
   changeById,
-  collection,
   create,
-  dates,
+  filtersOf,
   integer,
-  integers,
   json,
   number,
-  read,
-  recordDocs,
+  reads,
+  recordCollection,
   requestDocs,
   text,
   texts,
 } from './params.ts'
-
-const FOUND = {
-  aid: integers,
-  sid: integers,
-  pp_includes_name: texts,
-  pp_includes_external_id: integers,
-  plan: texts,
-  connection_type: texts,
-  from: dates,
-  to: dates,
-  period: text,
-  service_name: text,
-  priority: integer,
-} as const
 
 /** Selects what an update applies to: a balance, a prepaid include, a prepaid group or a card. */
 const SELECTED = {
@@ -71,19 +55,16 @@ const DOCS: Readonly<Record<string, schema.Schema>> = {
  * Balances of subscribers and accounts, one document each. An update has its own rules for
  * selecting a balance and may create one.
  */
-export const balances = collection({
+export const balances = recordCollection({
   name: 'balances',
   about: 'Credit and counters of subscribers and accounts; credit is negative',
-  store: 'balances',
+  record: BALANCE,
   keyField: '_id',
-  docs: { ...recordDocs(BALANCE, FOUND), ...requestDocs(DOCS) },
-  duplicate: { fields: [], by: 'all' },
-  hasMinimumDate: false,
+  docs: requestDocs(DOCS),
   /** The remaining state of the owner, needed to rebuild a lost ledger. */
   hidden: ['owner'],
   actions: {
-    get: read(FOUND, { customFields: false }),
-    uniqueget: read(FOUND, { customFields: false }),
+    ...reads({ ...filtersOf(BALANCE), plan: texts, period: text }),
     update: { ...create(TOP_UP, { customFields: false }), query: SELECTED },
     delete: changeById({ ...byId, aid: integer, sid: integer }, {}),
   },

@@ -5,7 +5,7 @@
  */
 import type { ActionName, Role } from '../../catalog/entities/api.ts'
 import type { EntityCollection } from '../../catalog/entities/entity-table.ts'
-import type { Schema } from '../../catalog/entities/json-schema.ts'
+import type { Members, Schema } from '../../catalog/entities/json-schema.ts'
 import type { Params } from '../../requests/param.ts'
 
 export { ACTIONS, type ActionName, type Role } from '../../catalog/entities/api.ts'
@@ -26,13 +26,9 @@ export interface ActionDefinition {
   readonly customFields: boolean
 }
 
-/** Collections of the store whose documents have no revisions. */
-const RECORD_STORES = ['lines', 'balances', 'bills', 'audit', 'jobs', 'events'] as const
-
-type RecordStore = (typeof RECORD_STORES)[number]
-
-export function isRecord({ store }: Pick<CollectionDefinition, 'store'>): boolean {
-  return RECORD_STORES.some((name) => name === store)
+/** Whether its documents have no revisions. */
+export function isRecord({ record }: Pick<CollectionDefinition, 'record'>): boolean {
+  return record !== undefined
 }
 
 /** Writes of a revision of an entity. */
@@ -71,7 +67,9 @@ export interface CollectionDefinition {
   /** Description for the OpenAPI document. */
   readonly about: string
   /** Collection of the store. */
-  readonly store: EntityCollection | RecordStore
+  readonly store: EntityCollection | 'lines' | 'balances' | 'bills' | 'audit' | 'jobs' | 'events'
+  /** Fields of documents that only the node writes, which have no revisions. */
+  readonly record?: Members
   /** Fields with the same value in every document. */
   readonly fixed: Readonly<Record<string, unknown>>
   /** Field that identifies the entity of a revision; it never changes. */

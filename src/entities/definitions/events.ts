@@ -1,33 +1,20 @@
 import { EVENT } from '../../catalog/records/events/event-document.ts'
-import { byId, collection, create, dates, integers, read, recordDocs, texts } from './params.ts'
+import { byId, create, filtersOf, reads, recordCollection } from './params.ts'
 
-const FOUND = {
-  stamp: texts,
-  event_code: texts,
-  event_type: texts,
-  matched_path: texts,
-  'extra_params.aid': integers,
-  'extra_params.sid': integers,
-  'delivery.state': texts,
-  creation_time: dates,
-} as const
+const FOUND = filtersOf(EVENT)
 
 /**
  * Tollgate extension: events of rules and of money (docs/EVENTS.md). Only the node writes them;
  * `resend` has them sent again.
  */
-export const events = collection({
+export const events = recordCollection({
   name: 'events',
   about: 'Events with their delivery',
-  store: 'events',
+  record: EVENT,
   keyField: 'stamp',
-  docs: recordDocs(EVENT, FOUND),
-  duplicate: { fields: [], by: 'all' },
-  hasMinimumDate: false,
   textDates: ['start_notify_time', 'notify_time', 'delivery.due'],
   actions: {
-    get: read(FOUND, { customFields: false }),
-    uniqueget: read(FOUND, { customFields: false }),
+    ...reads(FOUND),
     resend: create({}, { customFields: false, query: { ...byId, ...FOUND } }),
   },
 })

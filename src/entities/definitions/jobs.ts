@@ -1,21 +1,15 @@
-import { collection, dates, read, text, texts } from './params.ts'
+import { JOB } from '../../catalog/records/job-document.ts'
+import { filtersOf, read, recordCollection } from './params.ts'
 
 /**
  * Tollgate extension: erasure and retention jobs with their progress. Only the node writes them.
  */
-export const jobs = collection({
+export const jobs = recordCollection({
   name: 'jobs',
   about: '',
-  store: 'jobs',
+  record: JOB,
   keyField: 'subject',
-  duplicate: { fields: [], by: 'all' },
-  hasMinimumDate: false,
   textDates: ['created', 'changed', 'ended', 'due'],
   hidden: ['token', 'holder', 'expires', 'active', 'options', 'actor'],
-  actions: {
-    get: read(
-      { kind: text, subject: texts, state: texts, created: dates },
-      { customFields: false, roles: ['admin'] },
-    ),
-  },
+  actions: { get: read(filtersOf(JOB), { customFields: false, roles: ['admin'] }) },
 })

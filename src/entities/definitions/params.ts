@@ -1,5 +1,11 @@
 /** Building blocks of the collection definitions. */
-import type { Members, Schema } from '../../catalog/entities/json-schema.ts'
+import type { EntityCollection } from '../../catalog/entities/entity-table.ts'
+import {
+  isSearchable,
+  type Members,
+  refName,
+  type Schema,
+} from '../../catalog/entities/json-schema.ts'
 import type { Param, Params } from '../../requests/param.ts'
 import {
   ACTIONS,
@@ -46,6 +52,12 @@ interface ReadOptions {
 export function read(query: Params, options: ReadOptions = {}): ActionDefinition {
   const { customFields = true, roles = ['read'] } = options
   return { roles, query: { ...byId, ...query }, update: {}, target: 'none', customFields }
+}
+
+/** Both reads of a record. */
+export function reads(query: Params) {
+  const get = read(query, { customFields: false })
+  return { get, uniqueget: get }
 }
 
 interface WriteOptions {
@@ -137,18 +149,49 @@ export function requestDocs(
   return Object.fromEntries(Object.entries(fields).map(([name, request]) => [name, { request }]))
 }
 
-/** Descriptions of the fields of a record that have these dotted names. */
-export function recordDocs(
-  record: Members,
-  ...named: readonly object[]
-): CollectionDefinition['docs'] {
-  const names = named.flatMap(Object.keys)
-  return requestDocs(
-    Object.fromEntries(names.map((name) => [name, fieldAt(record, name.split('.'))])),
+/** Filters on the searchable fields of a record, by their dotted names. */
+export function filtersOf(record: Members, path = ''): Params {
+  const filters = Object.entries(record).map(([name, schema]) =>
+    isSearchable(schema)
+      ? { [`${path}${name}`]: filterOf(schema) }
+      : filtersOf((schema['properties'] ?? {}) as Members, `${path}${name}.`),
   )
+  return Object.assign({}, ...filters)
 }
 
-function fieldAt(record: Members, [name = '', ...path]: readonly string[]): Schema {
-  const field = record[name] ?? {}
-  return path.length === 0 ? field : fieldAt((field['properties'] ?? {}) as Members, path)
+const FILTERS: Readonly<Record<string, Param>> = { string: texts, integer: integers, boolean }
+
+function filterOf(schema: Schema): Param {
+  return refName(schema) === 'dateGiven' ? dates : (FILTERS[String(schema['type'])] ?? list)
+}
+
+type RecordDefinition = Pick<CollectionDefinition, 'about' | 'keyField' | 'actions'> &
+  Partial<CollectionDefinition> & {
+    readonly name: Exclude<CollectionDefinition['store'], EntityCollection>
+    readonly record: Members
+  }
+
+/** The collection of records of the same name; `docs`: of parameters that are no fields. */
+export function recordCollection({ docs, ...own }: RecordDefinition): CollectionDefinition {
+  const { name, record, actions } = own
+  const names = Object.values(actions).flatMap(({ query, update }) =>
+    Object.keys({ ...query, ...update }),
+  )
+  const fields = names.flatMap((path) => {
+    const field = fieldAt(record, path.split('.'))
+    return field === undefined ? [] : [[path, field] as const]
+  })
+  return collection({
+    store: name,
+    duplicate: { fields: [], by: 'all' },
+    hasMinimumDate: false,
+    ...own,
+    docs: { ...requestDocs(Object.fromEntries(fields)), ...docs },
+  })
+}
+
+function fieldAt(record: Members, [name = '', ...path]: readonly string[]): Schema | undefined {
+  const field = record[name]
+  if (field === undefined || path.length === 0) return field
+  return fieldAt((field['properties'] ?? {}) as Members, path)
 }

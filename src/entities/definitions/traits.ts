@@ -20,8 +20,6 @@ interface Traits {
   readonly isDescribed: boolean
   /** Documents have texts about a customer that someone typed, such as reasons. */
   readonly hasFreeTexts: boolean
-  /** Documents have the fields that filters of reads declare. */
-  readonly storesFilters: boolean
 }
 
 const onCreate = (action: ActionName) => action === 'create'
@@ -36,7 +34,7 @@ const TRAITS: Readonly<Record<string, Partial<Traits>>> = {
   lines: { isStoredLater: true, isDescribed: true, hasFreeTexts: true },
   audit: { isDescribed: true },
   jobs: { isDescribed: true },
-  bills: { storesFilters: true, hasFreeTexts: true },
+  bills: { hasFreeTexts: true },
 }
 
 type NamedCollection = Pick<CollectionDefinition, 'name'>

@@ -2,7 +2,7 @@
 import { ObjectId, type WithId } from '../../catalog/collections.ts'
 import type { Catalog } from '../../catalog/connection.ts'
 import {
-  type BalanceView,
+  type BalanceDocument,
   balanceViewAt,
   debtBucket,
 } from '../../catalog/records/usage/balance-document.ts'
@@ -23,7 +23,7 @@ export interface BalanceStores {
   clock: Clock
 }
 
-export type LiveBalance = WithId<BalanceView>
+export type LiveBalance = WithId<BalanceDocument>
 
 /** A bucket with its owner. */
 export interface OwnedBucket {

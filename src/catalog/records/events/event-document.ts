@@ -16,9 +16,9 @@ import {
   number,
   object,
   open,
+  type StoredOf,
+  searchable,
   text,
-  type ValuesOf,
-  type Writable,
 } from '../../entities/json-schema.ts'
 
 /**
@@ -30,7 +30,7 @@ export const DELIVERY_STATES = ['pending', 'delivered', 'dead', 'unaddressed'] a
 export type DeliveryState = (typeof DELIVERY_STATES)[number]
 
 const DELIVERY = {
-  state: choice(DELIVERY_STATES, 'State.'),
+  state: searchable(choice(DELIVERY_STATES, 'State.')),
   /** When it is sent next, or a claimed event is free again; without meaning once not pending. */
   due: date('When it is sent next, while it is pending.'),
   attempts: integer('How often it was sent.'),
@@ -39,7 +39,7 @@ const DELIVERY = {
   error: text('Why the last attempt failed.'),
 } as const
 
-export type EventDelivery = Writable<ValuesOf<typeof DELIVERY, 'claim' | 'error'>>
+export type EventDelivery = StoredOf<typeof DELIVERY, 'claim' | 'error'>
 
 export const EVENT_TYPES = ['balance', 'balancePrepaid', 'fraud', ...MONEY_EVENT_TYPES] as const
 
@@ -92,14 +92,14 @@ const THRESHOLD = open(
 )
 
 const NOTIFICATION = {
-  stamp: text('Unique id of the event; the same in each of its notifications.'),
-  event_type: choice(EVENT_TYPES, 'Kind of event.'),
-  event_code: text('Name of the rule.'),
+  stamp: searchable(text('Unique id of the event; the same in each of its notifications.')),
+  event_type: searchable(choice(EVENT_TYPES, 'Kind of event.')),
+  event_code: searchable(text('Name of the rule.')),
   event_description: text('Description of the rule.'),
   before: scalar('The value before the request.'),
   after: scalar('The value after it.'),
   based_on: choice(['monetary', 'usage'], 'What the value is.'),
-  creation_time: date('Time of the event.'),
+  creation_time: searchable(date('Time of the event.')),
   start_notify_time: date('Begin of the last attempt to send it.'),
   notify_time: date('When the receiver accepted it.'),
   returned_value: text('The answer of the receiver.'),
@@ -108,14 +108,14 @@ const NOTIFICATION = {
 /** Fields that the API returns. */
 export const EVENT = {
   ...NOTIFICATION,
-  matched_path: text('The path that met the rule.'),
+  matched_path: searchable(text('The path that met the rule.')),
   related_entities: RELATED,
   group_total: number('Total of the group.'),
   reached_constant: number('The constant that was reached.'),
   reached_constant_percentage: number('The same as a percentage.'),
   extra_params: object('Whose event it is.', {
-    aid: integer('Number of the account.'),
-    sid: integer('Number of the subscriber; 0 for the account.'),
+    aid: searchable(integer('Number of the account.')),
+    sid: searchable(integer('Number of the subscriber; 0 for the account.')),
     row: customFields('The usage, or the document of money.'),
   }),
   conditions: listOf(CONDITION, 'Conditions of the rule.'),
@@ -145,7 +145,7 @@ type OfValues = 'before' | 'after' | 'based_on'
 
 /** The fields of every notification, with times as dates, and those that only the node reads. */
 export interface NotificationDocument
-  extends Writable<ValuesOf<typeof NOTIFICATION, UnsetAtFirst | OfValues>> {
+  extends StoredOf<typeof NOTIFICATION, UnsetAtFirst | OfValues> {
   extra_params: { aid: number; sid: number; row: object }
   conditions: readonly object[]
   /** Not sent: where the rule wants the event to be sent. */

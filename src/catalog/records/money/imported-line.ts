@@ -137,13 +137,11 @@ function taxesOf(value: unknown): Fields[] | null {
   })
 }
 
-type StoredRounding = CycleRounding | { rounding_type: 'None' }
-
 /**
  * The rounding of a line by its absolute amount before rounding; other systems round the signed
  * number, and have the rules for that. Null if it is not known.
  */
-function roundingOf(value: unknown, amount: string): StoredRounding | null {
+function roundingOf(value: unknown, amount: string): CycleRounding | null {
   if (isUnset(value)) return null
   const given = objectAt(value, 'rounding_rules')
   const rules = roundingAt(
@@ -170,10 +168,8 @@ function exactAmountOf(value: unknown): string | null {
  * Whether the price was scaled to a rounded final charge: then it is not exact, and to round its
  * charge again may give another one.
  */
-function isRoundedAfterTax(rounding: StoredRounding | null): boolean {
-  return (
-    rounding !== null && 'rounding_stage' in rounding && rounding.rounding_stage === 'after_tax'
-  )
+function isRoundedAfterTax(rounding: CycleRounding | null): boolean {
+  return rounding?.rounding_stage === 'after_tax'
 }
 
 /** The amount before taxes: `aprice` includes embedded ones. */

@@ -14,61 +14,92 @@ import {
 import { OWN_DEBT } from '../../../domain/charge-outcome.ts'
 import { parseGroupCounter, parseUsageTotal } from '../../../domain/counters.ts'
 import { FOREVER_MS } from '../../../domain/time.ts'
-import { moneyOf, type Total, totalOf } from './money-value.ts'
+import {
+  choice,
+  closed,
+  date,
+  flag,
+  integer,
+  mapOf,
+  number,
+  part,
+  ref,
+  type StoredOf,
+  searchable,
+  text,
+  type ValueOf,
+} from '../../entities/json-schema.ts'
+import { moneyOf, totalField, totalOf } from './money-value.ts'
 
-/** Usage of the included units or money of a period, counted from 0. */
-export type GroupAmounts = ({ usagev: number } | { cost: number }) & { left: Total; total: Total }
+export const UNIT_COUNT = closed('Units.', { usagev: number('Their number.') })
+const unitCount = (description: string) => ref<ValueOf<typeof UNIT_COUNT>>('unitCount', description)
 
-/** Amounts of a usage type: prepaid credit, or one total of usage of a cycle. */
-export type UsageAmounts =
-  | { usagev: number }
-  | { cost: number }
-  | { over_group: { usagev: number } }
-  | { out_group: { usagev: number } }
+export const BALANCE_COUNT = part(
+  'Units or money of one usage type or group.',
+  {
+    usagev: number('Units.'),
+    cost: number('Money.'),
+    left: totalField('Remaining amount of a group'),
+    total: totalField('Included amount of a group'),
+    over_group: unitCount('Of a total of usage: units that exceed a group.'),
+    out_group: unitCount('Of a total of usage: units to which no group applies.'),
+  },
+  ['usagev', 'cost', 'left', 'total', 'over_group', 'out_group'],
+)
+const balanceCounts = (description: string) =>
+  mapOf(ref<ValueOf<typeof BALANCE_COUNT>>('balanceCount'), description)
 
-/** The amounts of a balance: prepaid credit is negative, counted usage positive. */
-export interface BalanceAmounts {
-  cost?: number
-  totals?: Record<string, UsageAmounts>
-  groups?: Record<string, GroupAmounts>
-}
+export const BALANCE_AMOUNTS = part(
+  'Prepaid credit is negative; counted amounts are positive.',
+  {
+    cost: number('Money for all usage types.'),
+    totals: balanceCounts('Units or money by usage type.'),
+    groups: balanceCounts('Counted included units and money, by group.'),
+  },
+  ['cost', 'totals', 'groups'],
+)
+type BalanceAmounts = ValueOf<typeof BALANCE_AMOUNTS>
+
+/** Amounts are exact: credited = spent + reserved + free. */
+export const BALANCE = {
+  aid: searchable(integer('Number of the account.')),
+  sid: searchable(integer('Number of the subscriber; 0: shared by the account.')),
+  bucket_id: integer('Number of the bucket, unique per owner; 0 for the debt.'),
+  v: integer('Version of the state of its owner.'),
+  connection_type: searchable(
+    choice(['prepaid', 'postpaid'], '`prepaid`: credit; `postpaid`: a counter.'),
+  ),
+  counter: text('Name of the counter; empty for prepaid credit.'),
+  group_name: text('For a counter of included units: name of the group.'),
+  holder: text('For a counter of included units: the plan or service.'),
+  service_name: searchable(text('Service with its own number.')),
+  service_id: integer('The number.'),
+  pp_includes_external_id: searchable(integer('Number of the prepaid include; 0 for a counter.')),
+  pp_includes_name: searchable(text('Name of the prepaid include.')),
+  charging_by: choice(['usagev', 'cost', 'total_cost'], 'Units, money for one usage type or all.'),
+  charging_by_usaget: text('The usage type, or `total_cost`.'),
+  priority: searchable(integer('Higher priorities are used first.')),
+  from: searchable(date('Start of validity.')),
+  to: searchable(date('End of validity.')),
+  shared: flag('Whether it belongs to the account.'),
+  unlimited: flag('Whether it has no end.'),
+  balance: ref<BalanceAmounts>('balanceAmounts', 'Remaining or counted amounts.'),
+  credited: integer('Total credits: units, or millionths of money; positive.'),
+  spent: integer('Used amount.'),
+  reserved: integer('Amount reserved by open sessions.'),
+  free: integer('Available amount.'),
+  limit: integer('For a counter: its limit.'),
+  debt: number('Debt of the owner; the same in each balance of the owner.'),
+  lapsed: integer('For an expired balance: the forfeited amount.'),
+} as const
+
+type OfSome = 'group_name' | 'holder' | 'service_name' | 'service_id' | 'lapsed'
 
 /**
  * Projection of one bucket, or of the debt of an owner (bucket 0). `v` is the version of the owner;
- * the highest version is current.
+ * the highest version is current. Only answers have `lapsed`.
  */
-export interface BalanceDocument {
-  aid: number
-  sid: number
-  bucket_id: number
-  v: number
-  connection_type: 'prepaid' | 'postpaid'
-  /** Name of the counter (domain/counters.ts); empty for prepaid credit. */
-  counter: string
-  /** Only for group counters: the group, and the plan or service that includes it. */
-  group_name?: string
-  holder?: string
-  /** Only if the service is subscribed with a service id. */
-  service_name?: string
-  service_id?: number
-  pp_includes_external_id: number
-  pp_includes_name: string
-  charging_by: 'usagev' | 'cost' | 'total_cost'
-  charging_by_usaget: string
-  priority: number
-  from: Date
-  to: Date
-  shared: boolean
-  unlimited: boolean
-  balance: BalanceAmounts
-  /** Exact, credit positive, in units or micros: credited = spent + reserved + free. */
-  credited: number
-  spent: number
-  reserved: number
-  free: number
-  limit: number
-  /** Debt of the owner, repeated in each of its balances. */
-  debt: number
+export interface BalanceDocument extends StoredOf<typeof BALANCE, OfSome> {
   /** The other state of the owner at version `v`, to rebuild a lost ledger. */
   owner: { next_bucket_id: number; owed_micros: number; repaid_micros: number }
 }
@@ -116,19 +147,13 @@ export function balanceDocument(owner: OwnerState, bucket: Bucket, name: string)
   }
 }
 
-/** A balance at an instant. */
-export interface BalanceView extends BalanceDocument {
-  /** Unused credit of an expired balance, in units or micros; it is no longer available. */
-  lapsed?: number
-}
-
 /** The balance at an instant: an expired one has neither credit nor available units. */
 export function balanceViewAt(
   owner: OwnerState,
   bucket: Bucket,
   name: string,
   nowMs: number,
-): BalanceView {
+): BalanceDocument {
   const document = balanceDocument(owner, bucket, name)
   if (!hasEnded(bucket, nowMs)) return document
   const free = freeAt(bucket, nowMs)
@@ -203,6 +228,6 @@ function usageOf(
       ? { cost: moneyOf(spent) }
       : measure === 'usagev'
         ? { usagev: spent }
-        : ({ [measure]: { usagev: spent } } as UsageAmounts)
+        : { [measure]: { usagev: spent } }
   return { totals: { [usaget]: amounts } }
 }

@@ -1,53 +1,27 @@
 /** Lines of credits: charges and refunds that do not come from usage. */
-import type { FinalCharge } from '../../../domain/tax.ts'
-import type { PricingFields } from './line-document.ts'
+import type { StoredOf } from '../../entities/json-schema.ts'
+import type {
+  ANY_LINE,
+  CHARGED_LINE,
+  CREDIT_LINE,
+  CREDIT_OPTIONS,
+  RATED_LINE,
+  SHARED_FIELDS,
+} from './line-schemas.ts'
 
 /** How the amount of a credit by usage was computed. */
-export type CreditPricing = Pick<PricingFields, 'price_of' | 'band' | 'rates' | 'rating'>
+export type CreditPricing = StoredOf<typeof RATED_LINE>
 
-/** One credit, or one of its installments. Money is decimal; `exact` has the exact amounts. */
-export interface CreditLineDocument extends FinalCharge, Partial<CreditPricing> {
-  stamp: string
-  v: number
+/** One credit, or one of its installments. `charge`: the customer owes more. */
+export interface CreditLineDocument
+  extends StoredOf<typeof ANY_LINE>,
+    StoredOf<typeof CHARGED_LINE, 'before_rounding'>,
+    StoredOf<typeof CREDIT_LINE>,
+    Partial<StoredOf<typeof CREDIT_OPTIONS>>,
+    Partial<CreditPricing>,
+    Pick<StoredOf<typeof SHARED_FIELDS>, 'arate_key' | 'billrun' | 'process_time'>,
+    Partial<Pick<StoredOf<typeof SHARED_FIELDS>, 'account_level'>> {
   type: 'credit'
   source: 'credit'
-  /** `charge`: the customer owes more. */
   usaget: 'charge' | 'refund'
-  aid: number
-  /** 0: of the account itself. */
-  sid: number
-  account_level?: true
-  rate: string
-  arate_key: string
-  usagev: number
-  /** Whether the caller has given the price. */
-  prepriced: boolean
-  credit: {
-    usagev: number
-    credit_by: 'rate'
-    rate: string
-    /** Usage type of the rate. */
-    usaget: string
-    /** The given price of a unit; of an installment its part. */
-    aprice?: number
-  }
-  label?: string
-  uf?: Record<string, unknown>
-  reason?: string
-  urt: Date
-  /** Unix seconds. */
-  credit_time: number
-  process_time: Date
-  /** Cycle key. */
-  billrun: string
-  skip_calc: string[]
-  installments?: number
-  installment_no?: number
-  /** Stamp of the first installment. */
-  first_installment?: string
-  invoice_label?: string
-  /** Whether it belongs to an invoice outside of cycles. */
-  onetime_invoice?: true
-  /** When the installment was moved to an earlier cycle. */
-  preponed?: Date
 }

@@ -1,63 +1,29 @@
 /** Lines of top-ups and adjustments, and the type of all lines. */
 import { flipCreditSign } from '../../../domain/balance-sign.ts'
-import type { MendedSums, OperationLine } from '../../../domain/line.ts'
+import type { OperationLine } from '../../../domain/line.ts'
+import type { StoredOf } from '../../entities/json-schema.ts'
 import { TOTAL_COST } from './balance-document.ts'
 import { balanceIdOf } from './balance-id.ts'
 import type { CreditLineDocument } from './credit-line.ts'
-import type { RealtimeLineDocument } from './line-document.ts'
+import type { PricingFields, RealtimeLineDocument } from './line-document.ts'
+import type { ANY_LINE, OPERATION_LINE, OPERATION_OPTIONS } from './line-schemas.ts'
 import { moneyOf } from './money-value.ts'
 
-/** The line of a top-up or adjustment. Amounts have the sign of balances. */
-export interface BalanceLineDocument {
-  stamp: string
-  v: number
+/**
+ * The line of a top-up or adjustment. Amounts have the sign of balances, but `asked` is credit
+ * positive. The change is in `usagev`, or in `aprice` and `aprice_micros`. The version of the owner
+ * and the terms of the bucket are those after it, to rebuild a lost ledger.
+ */
+export interface BalanceLineDocument
+  extends StoredOf<typeof ANY_LINE, 'usagev'>,
+    StoredOf<typeof OPERATION_LINE>,
+    Partial<StoredOf<typeof OPERATION_OPTIONS>>,
+    Partial<Pick<PricingFields, 'aprice' | 'aprice_micros'>> {
   type: 'balance'
   /** `billapi` for operations of the entity API. */
   source: 'realtime' | 'billapi'
   usaget: 'balance'
-  aid: number
-  sid: number
-  operation: string
-  operation_id: string
   charging_type: NonNullable<OperationLine['chargingType']>
-  /** Charging plan, or card. */
-  source_ref?: string
-  charging_usaget: string
-  pp_includes_external_id: number
-  pp_includes_name: string
-  /** 0 in the head line of several operations, which changes no bucket. */
-  bucket_id: number
-  /** Id of the balance (balance-id.ts). */
-  balance_ref?: string
-  /** Stamp of the head line, if the operation is a part of it. */
-  parent_ref?: string
-  balance_before: number
-  balance_after: number
-  /** How much of the requested credit was cut off by the limit of the plan. */
-  balance_normalized: number
-  /** The change, after − before: one of these. */
-  usagev?: number
-  aprice?: number
-  aprice_micros?: number
-  /** The part of the amount that repaid debt. */
-  repaid_micros: number
-  /** The requested amount if it differs from the change; units or micros, credit positive. */
-  asked?: number
-  /** Only for counters: name, total, and the usage transferred from another account. */
-  counter?: string
-  limit?: number
-  counted?: number
-  additional?: Readonly<Record<string, unknown>>
-  /** Only for corrections by the ledger audit: the amounts added to the sums of lines. */
-  mended?: MendedSums
-  /**
-   * Version of the owner, and terms of the bucket, after the operation: to rebuild a lost ledger.
-   */
-  owner_v: number
-  priority: number
-  from: Date
-  to: Date
-  urt: Date
 }
 
 export type LineDocument = RealtimeLineDocument | BalanceLineDocument | CreditLineDocument

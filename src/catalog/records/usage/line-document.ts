@@ -7,112 +7,40 @@ import type { Line } from '../../../domain/line.ts'
 import { groupUnits } from '../../../domain/lines.ts'
 import type { Payment } from '../../../domain/segment-parts.ts'
 import { identifierValue } from '../../../domain/session-services.ts'
-import type { FinalCharge } from '../../../domain/tax.ts'
 import { finalCharge } from '../../../rating/line-tax.ts'
-import { moneyOf, type Total, totalOf } from './money-value.ts'
+import type { StoredOf } from '../../entities/json-schema.ts'
+import type {
+  ANY_LINE,
+  CHARGED_LINE,
+  GroupUse,
+  PaymentDocument,
+  RATED_LINE,
+  RateUse,
+  SEGMENT_LINE,
+  SHARED_FIELDS,
+  USAGE_LINE,
+} from './line-schemas.ts'
+import { moneyOf, totalOf } from './money-value.ts'
 
-/** The share of a line that one bucket or counter paid. */
-export interface PaymentDocument {
-  /** `account`: a shared bucket, stored under `sid` 0. */
-  owner: 'subscriber' | 'account'
-  bucket_id: number
-  pp_includes_external_id: number
-  /** Name of the counter (domain/counters.ts), if it is one. */
-  counter?: string
-  /** One of these: units, or money with its exact value. */
-  usagev?: number
-  cost?: number
-  cost_micros?: number
-  /**
-   * The amount is negative and was credited to the bucket: a refund without reference to an event.
-   */
-  credited?: true
-  /** Or the amount counted against a limit of the account; another payment of the line pays it. */
-  limit?: number
-  limit_micros?: number
-}
+/** The price of a usage and its explanation. Balances pay `aprice_micros`, but no `group_cost`. */
+export interface PricingFields
+  extends StoredOf<typeof CHARGED_LINE, 'before_rounding'>,
+    StoredOf<typeof RATED_LINE>,
+    StoredOf<typeof USAGE_LINE>,
+    Pick<StoredOf<typeof ANY_LINE>, 'usagev'> {}
 
-/** Usage included in a group. */
-export interface GroupUse {
-  name: string
-  /** One of these: units, or money. */
-  usagev?: number
-  cost?: number
-  /** After this line. */
-  left: Total
-  total: Total
-  balance_ref: { sid: number; bucket_id: number }
-}
-
-export interface RateUse {
-  tariff_category: string
-  key: string
-  add_to_retail: boolean
-  pricing: { charge: number }
-}
-
-/** The price of a usage and its explanation. */
-export interface PricingFields extends FinalCharge {
-  usagev: number
-  /** Parts of `usagev`: included in groups; exceeding them; not subject to a group. */
-  in_group: number
-  over_group: number
-  out_group: number
-  /** The part of `usagev` that was charged with money. */
-  priced_usagev: number
-  arategroups: GroupUse[]
-  rates: RateUse[]
-  /** Source of the price: `BASE`, `plan NAME`, `service NAME` or `rate NAME`. */
-  price_of: string
-  /** Time band of the price; empty for the default price. */
-  band: string
-  /** The exact price before tax, which balances pay. */
-  aprice_micros: number
-  /** Paid from included money, which is not a part of the price. */
-  group_cost: number
-  group_cost_micros: number
-  /** How the price was computed, and who paid (domain/explain.ts). */
-  rating: RatingStep[]
-}
-
-/** The rated record of one session segment. `v` increases; the highest version is current. */
-export interface RealtimeLineDocument extends PricingFields {
-  stamp: string
-  v: number
+/**
+ * The rated record of one session segment. `v` increases; the highest version is current. The first
+ * event determined tariff and cycle.
+ */
+export interface RealtimeLineDocument
+  extends PricingFields,
+    StoredOf<typeof ANY_LINE>,
+    StoredOf<typeof SEGMENT_LINE>,
+    Pick<StoredOf<typeof SHARED_FIELDS>, 'arate_key' | 'plan' | 'billrun'> {
   type: 'realtime'
   source: 'realtime'
   state: Line['state']
-  /** Usage was reported after the session had expired. */
-  late: boolean
-  aid: number
-  sid: number
-  origin: string
-  session_id: string
-  /** Null if the network element sent none. */
-  rating_group: number | null
-  /**
-   * Distinguishes services of one rating group; a list if there are several, null if the network
-   * element sent none.
-   */
-  service_identifier: number | number[] | null
-  usaget: string
-  called_number: string
-  arate_key: string
-  plan: string
-  /** Cycle key, YYYYMM. */
-  billrun: string
-  /** The part of the price that no bucket could pay. */
-  debt: number
-  debt_micros: number
-  /** The part of that debt that the account owes. */
-  account_debt_micros: number
-  /** Returned to buckets that had already expired. */
-  lapsed_usagev: number
-  lapsed_micros: number
-  payments: PaymentDocument[]
-  /** Time of the first event, which determined tariff and cycle. */
-  urt: Date
-  last_urt: Date
 }
 
 export function lineDocument(line: Line): RealtimeLineDocument {
