@@ -39,7 +39,7 @@ describe('an error', () => {
       { action: 'set', category: 'system', data: { x: 1 } },
       { path: 'system.x', code: 'unknown' },
     ],
-    ['/clock/move', {}, { path: '', code: 'not_allowed' }],
+    ['/api/clock', { to: '2030-01-01' }, { path: '', code: 'not_allowed' }],
     ['/auth/login', { username: 'ada' }, { path: 'password', code: 'missing' }],
     ['/auth/login', { username: 'ada', password: 'x' }, { path: '', code: 'refused' }],
     ['/auth/totp/begin', {}, { path: '', code: 'refused' }],
