@@ -8,7 +8,9 @@ import type { Peer } from '../../src/catalog/settings/peers/peers.ts'
 import { loadConfig } from '../../src/config/load.ts'
 import { plainOutcome } from '../../src/domain/charge-outcome.ts'
 import type { ChargeRequest } from '../../src/domain/charge-request.ts'
+import { builtInFileTypes } from '../../src/file-types/built-in.ts'
 import { fileTypeDefaultsOf } from '../../src/file-types/defaults.ts'
+import { FORM_TYPE, REQUEST_TYPES } from '../../src/file-types/media-types.ts'
 import { type Realtime, startRealtime } from '../../src/realtime/start.ts'
 import { createMetrics } from '../../src/runtime/metrics.ts'
 import { createAnswerCheck } from '../support/admin/openapi/answer-check.ts'
@@ -33,9 +35,15 @@ const check = createAnswerCheck(DOCUMENT)
 const { schemas } = DOCUMENT.components
 
 interface Described {
-  readonly content: Readonly<Record<string, { schema: Schema; examples?: Examples }>>
+  readonly content: Readonly<Record<string, Media>>
 }
-type Examples = Readonly<Record<string, { value: Record<string, unknown> }>>
+interface Media {
+  readonly schema: Schema
+  readonly examples?: Examples
+  /** Of a form. */
+  readonly example?: Readonly<Record<string, string>>
+}
+type Examples = Readonly<Record<string, { value: unknown }>>
 
 const operations = Object.values(DOCUMENT.paths).flatMap(({ get, post }) => [get, post])
 const responses: Readonly<Record<string, Schema>> =
@@ -94,7 +102,7 @@ const realtime = useOpened<Realtime>(() =>
 )
 
 interface Sent {
-  readonly path?: '/realtime' | '/realtime/{file_type}'
+  readonly path?: string
   readonly name?: string
   readonly key?: string
   readonly type?: string
@@ -121,7 +129,8 @@ async function send(sent: Sent) {
   for (const header of Object.keys((documented?.['headers'] ?? {}) as object)) {
     expect(response.headers.get(header)).not.toBeNull()
   }
-  return { status, answer }
+  const { content } = (documented ?? { content: {} }) as unknown as Described
+  return { status, answer, media: content[contentType.split(';')[0] ?? ''] }
 }
 
 const text = (example: object | undefined) => JSON.stringify(example)
@@ -247,4 +256,22 @@ describe('a running node', () => {
     const media = DOCUMENT.paths['/realtime/{file_type}']?.post?.requestBody?.['content'] ?? {}
     expect(Object.keys(media)).toContain(type)
   })
+
+  const types = [...new Set([...Object.values(REQUEST_TYPES).flat(), FORM_TYPE])]
+
+  it.each([...builtInFileTypes().keys()].flatMap((name) => types.map((type) => [name, type])))(
+    'takes the example of %s as %s only if that is documented',
+    async (name = '', type = '') => {
+      const path = `/realtime/${name}`
+      const body = DOCUMENT.paths[path]?.post?.requestBody ?? { content: {} }
+      const { content } = body as unknown as Described
+      const { example, examples } = content[type] ?? {}
+      const message = examples?.['start']?.value ?? ''
+      const plain = typeof message === 'string' ? message : JSON.stringify(message)
+      const sent = example === undefined ? plain : String(new URLSearchParams(example))
+      const { status, answer, media } = await send({ path, type, body: sent })
+      expect(status).toBe(content[type] === undefined ? 415 : 200)
+      if (status === 200) expect(answer).toEqual(media?.examples?.['start']?.value)
+    },
+  )
 })

@@ -91,7 +91,7 @@ function head(codes: ReturnCodes, reason: Reason, detail = '') {
 }
 
 /** Answers with HTTP status 200 by name: to the requests above, and a denial. */
-export function chargeAnswers(codes: ReturnCodes): Readonly<Record<string, object>> {
+export function chargeAnswers(codes: ReturnCodes) {
   const granted = head(codes, 'granted')
   return {
     start: {
@@ -138,6 +138,81 @@ export function chargeAnswers(codes: ReturnCodes): Readonly<Record<string, objec
       finalUnit: false,
     },
   }
+}
+
+/** A start in the format of a built-in file type, and its answer. */
+export interface ChargeExample {
+  readonly request: string | object
+  readonly answer: string | object
+}
+
+/** By file type: the start above and its answer. */
+export function chargeExamples(codes: ReturnCodes): Readonly<Record<string, ChargeExample>> {
+  const start = CHARGE_REQUESTS['start']
+  const { grantedVolume, validityTime, finalUnit, balances, ...head } = chargeAnswers(codes).start
+  const granted = { returnCode: codes.granted, grantedVolume, validityTime, finalUnit }
+  const services = [{ rating_group: 10, usaget: 'data', ...granted }]
+  const answer = { ...head, services, balances }
+  return {
+    diameter: DIAMETER,
+    keyvalue: { request: pairsOf(start), answer: pairsOf(answer) },
+    xml: {
+      request: `${XML}${elementOf('request', start)}`,
+      answer: `${XML}${elementOf('response', answer)}`,
+    },
+  }
+}
+
+const XML = '<?xml version="1.0" encoding="UTF-8"?>'
+
+/** No text of the examples needs escapes. */
+function elementOf(name: string, value: unknown): string {
+  if (Array.isArray(value)) return value.map((each) => elementOf(name, each)).join('')
+  if (value === '') return `<${name}/>`
+  if (typeof value !== 'object' || value === null) return `<${name}>${value}</${name}>`
+  const members = Object.entries(value).map(([member, each]) => elementOf(member, each))
+  return `<${name}>${members.join('')}</${name}>`
+}
+
+const pairsOf = (message: unknown) => String(new URLSearchParams(flat('', message)))
+
+function flat(path: string, value: unknown): [string, string][] {
+  if (typeof value !== 'object' || value === null) return [[path, String(value)]]
+  return Object.entries(value).flatMap(([name, member]) =>
+    flat(path === '' ? name : `${path}.${name}`, member),
+  )
+}
+
+const DIAMETER: ChargeExample = {
+  request: {
+    'Session-Id': 'pgw1;1789000000;7',
+    'Service-Context-Id': '32251@3gpp.org',
+    'CC-Request-Type': 'INITIAL_REQUEST',
+    'CC-Request-Number': 0,
+    'Subscription-Id': [
+      { 'Subscription-Id-Type': 'END_USER_E164', 'Subscription-Id-Data': '972501234567' },
+    ],
+    'Multiple-Services-Credit-Control': [
+      { 'Rating-Group': 10, 'Requested-Service-Unit': { 'CC-Total-Octets': 10_485_760 } },
+    ],
+  },
+  answer: {
+    'Session-Id': 'pgw1;1789000000;7',
+    'Result-Code': 'DIAMETER_SUCCESS',
+    'Auth-Application-Id': 'Diameter Credit Control',
+    'CC-Request-Type': 'INITIAL_REQUEST',
+    'CC-Request-Number': 0,
+    'CC-Session-Failover': 'FAILOVER_SUPPORTED',
+    'Credit-Control-Failure-Handling': 'RETRY_AND_TERMINATE',
+    'Multiple-Services-Credit-Control': [
+      {
+        'Granted-Service-Unit': { 'CC-Total-Octets': 10_485_760 },
+        'Rating-Group': 10,
+        'Validity-Time': 3600,
+        'Result-Code': 'DIAMETER_SUCCESS',
+      },
+    ],
+  },
 }
 
 /** Answers by HTTP status; `failed` has 503. */

@@ -8,23 +8,32 @@ import {
   text,
 } from '../../catalog/entities/json-schema.ts'
 import type { Config } from '../../config/schema.ts'
-import { builtInFileTypes, PLAIN_JSON } from '../../file-types/built-in.ts'
-import { answerSettingsOf } from '../../file-types/defaults.ts'
-import { CHARGE_REQUESTS, chargeAnswers, chargeRefusals } from './charging-examples.ts'
+import { PLAIN_JSON } from '../../file-types/built-in.ts'
+import { answerSettingsOf, fileTypeDefaultsOf } from '../../file-types/defaults.ts'
+import { isForm } from '../../file-types/file-type.ts'
+import { type InstalledFileType, installedFileTypes } from '../../file-types/installed.ts'
+import { answerTypeOf, FORM_TYPE, REQUEST_TYPES } from '../../file-types/media-types.ts'
+import {
+  CHARGE_REQUESTS,
+  type ChargeExample,
+  chargeAnswers,
+  chargeExamples,
+  chargeRefusals,
+} from './charging-examples.ts'
 import { chargingSchemas } from './charging-schemas.ts'
 import { COMPOUNDS } from './compounds.ts'
 import type { OpenApiDocument } from './document.ts'
 import { codeSamples, type Operation } from './operations.ts'
+import type { Sample } from './samples.ts'
 
 const ABOUT =
   'Charges sessions and events of network elements. A denial has HTTP status 200, `status` 0 and ' +
   'the reason in `returnCode`; an outage has HTTP status 503, and the same request may be ' +
-  'repeated. This document describes the plain JSON format; messages of other file types are as ' +
-  'their documents describe them.'
+  'repeated. The fields of the plain JSON format have schemas; the other built-in file types have ' +
+  'media types and examples; messages of further ones are as their documents describe them.'
 
 const PATH = '/realtime'
 const TAG = { name: 'charging', description: 'Charging of network elements' } as const
-const FORM = 'application/x-www-form-urlencoded'
 
 const SECURITY_SCHEMES: Readonly<Record<string, Schema>> = {
   key: {
@@ -52,19 +61,25 @@ const SECURITY_SCHEMES: Readonly<Record<string, Schema>> = {
   },
 }
 
-const fileTypeNames = [PLAIN_JSON, ...builtInFileTypes().keys()]
-const NAME = text(
-  `Name of the file type: ${fileTypeNames.join(', ')}, or one of the installation.`,
-  { pattern: '^[A-Za-z0-9_]{1,64}$' },
-)
+const NAME = text('Name of the file type: a built-in one, or one of the installation.', {
+  pattern: '^[A-Za-z0-9_]{1,64}$',
+})
 const MESSAGE = text('A message of the file type, as text.')
-/** Media types of messages that are not JSON: in requests, and in answers. */
-const TEXT_TYPES = {
-  request: ['application/xml', 'text/xml', 'text/plain'],
-  answer: ['text/xml', 'text/plain', FORM],
-} as const
+const FORM = object('The message, unless the pairs themselves are one.', {
+  request: MESSAGE,
+  file_type: NAME,
+})
 
-type Part = readonly [name: string, schema: Schema]
+type Content = Readonly<Record<string, Schema>>
+
+/** What a path accepts and answers. */
+interface Format {
+  readonly about: string
+  readonly sample: Pick<Sample, 'json' | 'message'>
+  readonly request: Content
+  /** Answers that the component of this name describes if they are plain, with plain examples. */
+  answer(name: string, examples: object): Content
+}
 
 export function chargingDocument(config: Config, version: string): OpenApiDocument {
   const { realtime } = config
@@ -72,15 +87,24 @@ export function chargingDocument(config: Config, version: string): OpenApiDocume
   const baseUrl = `http${realtime.tls.enabled ? 's' : ''}://127.0.0.1:${realtime.port}`
   const refusals = chargeRefusals(codes, realtime.bodyBytesMax)
   const operation = createOperations({ baseUrl, answers: chargeAnswers(codes), refusals })
-  const isPlain = realtime.defaultFileType === PLAIN_JSON
+  const any = formatOfAny(false)
+  const preset = formatOfAny(realtime.defaultFileType === PLAIN_JSON)
+  const examples = chargeExamples(codes)
+  const builtIn = installedFileTypes([], fileTypeDefaultsOf(config)).flatMap((each) => {
+    const format = formatOf(each, examples[each.name])
+    if (format === null) return []
+    const path = `${PATH}/${each.name}`
+    return [[path, { post: operation('POST', path, format) }] as const]
+  })
   return {
     openapi: '3.1.0',
     info: { title: 'Tollgate charging', version, description: ABOUT },
     servers: [{ url: baseUrl, description: 'The charging port, on the machine of the node.' }],
     tags: [TAG],
     paths: {
-      [PATH]: { get: operation('GET', PATH, false), post: operation('POST', PATH, isPlain) },
-      [NAMED]: { get: operation('GET', NAMED, false), post: operation('POST', NAMED, false) },
+      [PATH]: { get: operation('GET', PATH, any), post: operation('POST', PATH, preset) },
+      ...Object.fromEntries(builtIn),
+      [NAMED]: { get: operation('GET', NAMED, any), post: operation('POST', NAMED, any) },
     },
     components: {
       schemas: {
@@ -99,6 +123,55 @@ export function chargingDocument(config: Config, version: string): OpenApiDocume
 const NAMED = `${PATH}/{file_type}`
 /** JSON messages of other file types. */
 const JSON_SCHEMAS = ['jsonObject', 'jsonValue', 'jsonList', 'jsonRows', 'jsonCells'] as const
+const JSON_TYPE = 'application/json'
+
+/** Any file type. `isPlain`: JSON is the plain format, unless the query names another one. */
+function formatOfAny(isPlain: boolean): Format {
+  const release = JSON.stringify(CHARGE_REQUESTS['release'])
+  return {
+    about: 'A start, update or release of a session, or a single event.',
+    sample: { json: CHARGE_REQUESTS['start'] },
+    request: {
+      [JSON_TYPE]: plain('chargeRequest', isPlain, CHARGE_REQUESTS),
+      [FORM_TYPE]: { schema: FORM, example: { request: release, file_type: PLAIN_JSON } },
+      ...texts([...REQUEST_TYPES.xml, ...REQUEST_TYPES.key_value]),
+    },
+    answer: (name, examples) => ({
+      [JSON_TYPE]: plain(name, isPlain, examples),
+      ...texts(['text/xml', 'text/plain', FORM_TYPE]),
+    }),
+  }
+}
+
+/** A built-in file type with its example; null without one. */
+function formatOf(
+  { fileType, document }: InstalledFileType,
+  example: ChargeExample | undefined,
+): Format | null {
+  if (fileType === null || example === undefined) return null
+  const { parser, encoder } = fileType
+  const { request, answer } = example
+  const types = REQUEST_TYPES[parser.type]
+  const [answerType = JSON_TYPE] = answerTypeOf(encoder).split(';')
+  const start = (name: string, value: unknown) => ({
+    schema: typeof value === 'string' ? MESSAGE : jsonOf(name, false),
+    examples: named({ start: value }),
+  })
+  const text = typeof request === 'string' ? request : JSON.stringify(request)
+  const isFormItself = parser.type === 'key_value' && isForm(parser)
+  return {
+    about: `${(document as { description: string }).description}.`,
+    sample: { message: [types[0], text] },
+    request: {
+      ...Object.fromEntries(types.map((type) => [type, start('chargeRequest', request)])),
+      [FORM_TYPE]: isFormItself ? start('', request) : { schema: FORM, example: { request: text } },
+    },
+    answer: (name, examples) =>
+      name === 'chargeAnswer'
+        ? { [answerType]: start(name, answer) }
+        : { ...texts([answerType]), [JSON_TYPE]: plain(name, answerType !== JSON_TYPE, examples) },
+  }
+}
 
 interface OperationParts {
   readonly baseUrl: string
@@ -107,55 +180,49 @@ interface OperationParts {
 }
 
 function createOperations({ baseUrl, answers, refusals }: OperationParts) {
-  /** `isPlain`: JSON is the plain format, unless the query names another file type. */
-  return (method: 'GET' | 'POST', path: string, isPlain: boolean): Operation => {
+  return (method: 'GET' | 'POST', path: string, format: Format): Operation => {
     const isGet = method === 'GET'
     const inPath = path === NAMED
     const example = { record_type: 'release_request', session_id: 'pgw1;1789000000;7' }
     const sent = isGet
       ? { query: { ...(!inPath && { file_type: 'NAME' }), request: JSON.stringify(example) } }
-      : { json: CHARGE_REQUESTS['start'] }
+      : format.sample
     const target = inPath ? path.replace('{file_type}', isGet ? 'NAME' : PLAIN_JSON) : path
+    const id = path.slice(1).replace(/[{}]/g, '').split('/')
+    const parameters = [
+      ...(inPath || path === PATH
+        ? [parameter(inPath ? 'path' : 'query', ['file_type', NAME], PLAIN_JSON)]
+        : []),
+      ...(isGet ? [parameter('query', ['request', MESSAGE], JSON.stringify(example))] : []),
+    ]
     return {
-      operationId: ['realtime', ...(inPath ? ['file_type'] : []), method.toLowerCase()].join('.'),
+      operationId: [...id, method.toLowerCase()].join('.'),
       tags: [TAG.name],
       summary: isGet ? 'Charge by a message in the query' : 'Charge',
       description: isGet
         ? 'For file types with `allow_get` only: URLs are usually logged.'
-        : 'A start, update or release of a session, or a single event.',
+        : format.about,
       ...codeSamples({ method, path: target, baseUrl, ...sent }),
-      parameters: [
-        parameter(inPath ? 'path' : 'query', ['file_type', NAME], PLAIN_JSON),
-        ...(isGet ? [parameter('query', ['request', MESSAGE], JSON.stringify(example))] : []),
-      ],
-      ...(!isGet && { requestBody: requestBody(isPlain) }),
-      responses: responsesOf({ baseUrl, answers, refusals }, isGet, isPlain),
+      ...(parameters.length > 0 && { parameters }),
+      ...(!isGet && {
+        requestBody: {
+          description: 'The message, of at most `realtime.bodyBytesMax` bytes in UTF-8.',
+          required: true,
+          content: format.request,
+        },
+      }),
+      responses: responsesOf({ answers, refusals }, isGet, format),
     }
   }
 }
 
-function parameter(place: 'path' | 'query', [name, schema]: Part, example: string): Schema {
+function parameter(
+  place: 'path' | 'query',
+  [name, schema]: readonly [name: string, schema: Schema],
+  example: string,
+): Schema {
   const { description } = schema
   return { name, in: place, description, required: place === 'path', schema, example }
-}
-
-function requestBody(isPlain: boolean): Schema {
-  const examples = named(CHARGE_REQUESTS)
-  const form = object('The message, unless the pairs themselves are one.', {
-    request: MESSAGE,
-    file_type: NAME,
-  })
-  const example = { request: JSON.stringify(CHARGE_REQUESTS['release']), file_type: PLAIN_JSON }
-  const texts = TEXT_TYPES.request.map((type) => [type, { schema: MESSAGE }])
-  return {
-    description: 'The message, of at most `realtime.bodyBytesMax` bytes in UTF-8.',
-    required: true,
-    content: {
-      'application/json': { schema: jsonOf('chargeRequest', isPlain), examples },
-      [FORM]: { schema: form, example },
-      ...Object.fromEntries(texts),
-    },
-  }
 }
 
 /** The plain format, or any. */
@@ -164,8 +231,16 @@ function jsonOf(name: string, isPlain: boolean): Schema {
   return either('As the file type has it.', ref(name), ref('jsonObject'), ref('jsonList'))
 }
 
-const named = (examples: Readonly<Record<string, unknown>>) =>
+const texts = (types: readonly string[]): Content =>
+  Object.fromEntries(types.map((type) => [type, { schema: MESSAGE }]))
+
+const named = (examples: object) =>
   Object.fromEntries(Object.entries(examples).map(([name, value]) => [name, { value }]))
+
+const plain = (name: string, isPlain: boolean, examples: object): Schema => ({
+  schema: jsonOf(name, isPlain),
+  examples: named(examples),
+})
 
 const header = (name: string, description: string): Schema => ({
   [name]: { description, schema: text(description) },
@@ -220,39 +295,30 @@ const REFUSALS: readonly Refusal[] = [
 ]
 
 function responsesOf(
-  { answers, refusals }: OperationParts,
+  { answers, refusals }: Omit<OperationParts, 'baseUrl'>,
   isGet: boolean,
-  isPlain: boolean,
+  format: Format,
 ): Record<string, Schema> {
   const { failed } = refusals
   const refused = REFUSALS.filter(({ onlyPost }) => !(isGet && onlyPost)).map((refusal) => {
     const { status, description, headers, isOfFileType = false } = refusal
     const name = status === '429' ? 'chargeOverRate' : 'chargeRefusal'
-    const content = messages(jsonOf(name, isPlain || !isOfFileType), {
-      refused: refusals[status],
-    })
-    const own = isOfFileType ? content : { 'application/json': content['application/json'] }
-    return [status, { description, ...(headers !== undefined && { headers }), content: own }]
+    const examples = { refused: refusals[status] }
+    const content = isOfFileType
+      ? format.answer(name, examples)
+      : { [JSON_TYPE]: plain(name, true, examples) }
+    return [status, { description, ...(headers !== undefined && { headers }), content }]
   })
   return {
     '200': {
       description: 'Granted or denied.',
-      content: messages(jsonOf('chargeAnswer', isPlain), answers),
+      content: format.answer('chargeAnswer', answers),
     },
     ...Object.fromEntries(refused),
     '503': {
       description: 'Overload, outage, or no answer in time: repeat the same request.',
       headers: RETRY,
-      content: messages(jsonOf('chargeFailure', isPlain), { failed }),
+      content: format.answer('chargeFailure', { failed }),
     },
-  }
-}
-
-/** JSON with examples, or the text of another message format. */
-function messages(schema: Schema, examples: object): Record<string, Schema> {
-  const texts = TEXT_TYPES.answer.map((type) => [type, { schema: MESSAGE }])
-  return {
-    'application/json': { schema, examples: named({ ...examples }) },
-    ...Object.fromEntries(texts),
   }
 }

@@ -9,6 +9,8 @@ export interface Sample {
   readonly query?: Readonly<Record<string, unknown>>
   /** JSON body. */
   readonly json?: unknown
+  /** Another body, with its media type. */
+  readonly message?: readonly [type: string, text: string]
   /** Multipart body: values of curl's `-F`. */
   readonly parts?: readonly string[]
   readonly headers?: readonly string[]
@@ -23,11 +25,13 @@ const TOKEN = ['-H "Authorization: Bearer $TOKEN"'] as const
 export function curlSample(sample: Sample): string {
   const { method, path, baseUrl, query, json, parts = [], headers = [] } = sample
   const { credentials = TOKEN } = sample
+  const body =
+    json === undefined ? sample.message : (['application/json', JSON.stringify(json)] as const)
   const values = Object.entries(query ?? {}).map(([name, value]) => {
     const text = typeof value === 'string' ? value : JSON.stringify(value)
     return `--data-urlencode ${quoted(`${name}=${text}`)}`
   })
-  const isBare = method === 'POST' && json === undefined && parts.length === 0
+  const isBare = method === 'POST' && body === undefined && parts.length === 0
   const lines = [
     `curl -s${method === 'GET' && values.length > 0 ? 'G' : ''} ${quoted(baseUrl + path)}`,
     ...(isBare ? ['-X POST'] : []),
@@ -35,9 +39,7 @@ export function curlSample(sample: Sample): string {
     ...headers.map((header) => `-H ${quoted(header)}`),
     ...values,
     ...parts.map((part) => `-F ${quoted(part)}`),
-    ...(json === undefined
-      ? []
-      : [`-H 'Content-Type: application/json'`, `-d ${quoted(JSON.stringify(json))}`]),
+    ...(body === undefined ? [] : [`-H 'Content-Type: ${body[0]}'`, `-d ${quoted(body[1])}`]),
   ]
   return lines.join(' \\\n  ')
 }

@@ -7,8 +7,6 @@ import type { DecodeError } from './codec.ts'
  * (diameter), null if answers do not depend on it.
  */
 export interface AnswerEncoder {
-  /** Media type, such as `application/json`. */
-  readonly contentType: string
   encode(answer: AnswerSource, form: unknown): string
   /** Status 0, the given return code, and the error as `desc`. */
   encodeError(error: DecodeError, code: number, form: unknown): string

@@ -8,6 +8,7 @@ import {
 import type { ServiceRequest } from '../../domain/charge-request.ts'
 import { COST_UNKNOWN } from '../../file-types/answer-fields.ts'
 import type { AnswerSource, Echo, FileType, SkippedService } from '../../file-types/file-type.ts'
+import { answerTypeOf } from '../../file-types/media-types.ts'
 import type { Codec, DecodeContext, DecodeError } from './codec.ts'
 import type { AnswerEncoder, MessageParser } from './encoder.ts'
 
@@ -45,7 +46,7 @@ export function createMappedCodec(
   const { map, name, settings } = fileType
   const { malformed } = settings('').returnCodes
   return {
-    contentType: encoder.contentType,
+    contentType: answerTypeOf(fileType.encoder),
     decode(body, context) {
       const parsed = parser.parse(body)
       const { form } = parsed

@@ -1,4 +1,5 @@
 /** Media types that a request may have, by message format. */
+import { FORM_TYPE, REQUEST_TYPES } from '../../file-types/media-types.ts'
 import type { MessageFormat } from '../message-formats.ts'
 
 export type MediaKind = 'none' | 'json' | 'xml' | 'form' | 'text' | 'other'
@@ -15,15 +16,6 @@ export function mediaKind(contentType: string): MediaKind {
   return type.endsWith('+xml') ? 'xml' : 'other'
 }
 
-const kinds: ReadonlyMap<string, MediaKind> = new Map([
-  ['application/json', 'json'],
-  ['text/json', 'json'],
-  ['application/xml', 'xml'],
-  ['text/xml', 'xml'],
-  ['application/x-www-form-urlencoded', 'form'],
-  ['text/plain', 'text'],
-])
-
 /**
  * Whether a message format accepts it. All accept a form, whose parameter `request` holds the
  * message.
@@ -38,6 +30,13 @@ const kindOf = {
   xml: 'xml',
   key_value: 'text',
 } as const satisfies Record<MessageFormat['parser'], MediaKind>
+
+const kinds: ReadonlyMap<string, MediaKind> = new Map<string, MediaKind>([
+  [FORM_TYPE, 'form'],
+  ...(['json', 'xml', 'key_value'] as const).flatMap((parser) =>
+    REQUEST_TYPES[parser].map((type) => [type, kindOf[parser]] as const),
+  ),
+])
 
 /** Error text about the header, by parser. */
 export const requiredContentTypes = {

@@ -46,7 +46,6 @@ const CREDIT_CONTROL_APPLICATION = 4
 export function createDiameterEncoder(nodes: readonly ResponseNode[]): AnswerEncoder {
   const members = membersOf(nodes)
   return {
-    contentType: 'application/json',
     encode(answer, params) {
       const form = formOf(params)
       const writer = new AvpWriter(form)

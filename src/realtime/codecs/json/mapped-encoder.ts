@@ -24,7 +24,6 @@ interface Run {
 export function createJsonEncoder(nodes: readonly ResponseNode[]): AnswerEncoder {
   const write = objectWriter(nodes)
   return {
-    contentType: 'application/json',
     encode: (answer) => write(answer, null, answer.echo.message) || '{}',
     encodeError({ field, why }, code) {
       const desc = quote(`${reasons.malformed.text}: ${field} ${why}`)

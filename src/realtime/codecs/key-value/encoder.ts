@@ -25,7 +25,6 @@ export function createKeyValueEncoder(
   const pairs = new Pairs(syntax)
   const write = writerOf(nodes, '', pairs)
   return {
-    contentType: isForm(syntax) ? 'application/x-www-form-urlencoded' : 'text/plain; charset=utf-8',
     encode: (answer) => pairs.text(write(answer, null, answer.echo.message)),
     encodeError: (error, code) => {
       const status = pairs.start('status') + 0 + pairs.start('returnCode') + code

@@ -17,7 +17,6 @@ export function createXmlEncoder(nodes: readonly ResponseNode[], root: string): 
   const write = writerOf(nodes)
   const name = xmlName(root)
   return {
-    contentType: 'text/xml; charset=utf-8',
     encode: (answer) => DECLARATION + element(name, write(answer, null, answer.echo.message)),
     encodeError(error, code) {
       const desc = element('desc', escapeXml(malformedText(error)))

@@ -5,6 +5,7 @@ import {
   isForm,
   type KeyValueSyntax,
 } from '../../../../src/file-types/file-type.ts'
+import { answerTypeOf } from '../../../../src/file-types/media-types.ts'
 import { createKeyValueEncoder } from '../../../../src/realtime/codecs/key-value/encoder.ts'
 import { createKeyValueParser } from '../../../../src/realtime/codecs/key-value/parser.ts'
 import { encodePercent, percentCodes } from '../../../../src/realtime/codecs/key-value/percent.ts'
@@ -49,7 +50,7 @@ describe('answers as key-value text', () => {
   })
 
   it('have their media type', () => {
-    const typeOf = (syntax: KeyValueSyntax) => createKeyValueEncoder([], syntax).contentType
+    const typeOf = (syntax: KeyValueSyntax) => answerTypeOf({ type: 'key_value', ...syntax })
     expect(typeOf(form)).toBe('application/x-www-form-urlencoded')
     expect(typeOf({ ...form, pairSeparator: ';' })).toBe('text/plain; charset=utf-8')
     expect(typeOf(quotes)).toBe('text/plain; charset=utf-8')

@@ -40,7 +40,6 @@ describe('answers as XML', () => {
 
   it('have the root element of the file type', () => {
     expect(encode([], 0, 'ccAnswer')).toBe('<ccAnswer/>')
-    expect(createXmlEncoder([], 'r').contentType).toBe('text/xml; charset=utf-8')
   })
 
   it('describe what is malformed in a request', () => {
