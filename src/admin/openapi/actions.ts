@@ -17,6 +17,7 @@ import { envelopeOf } from '../actions/envelope.ts'
 import { idempotencyKeySchema } from './components.ts'
 import { content, ERROR_EXAMPLES, response } from './errors.ts'
 import { codeSamples, type Operation, type PathItem } from './operations.ts'
+import { bodyOf, inAddress } from './request-parts.ts'
 
 export const ACTION_TAG = { name: 'actions', description: 'One-off operations' } as const
 
@@ -34,6 +35,8 @@ export function actionPaths(
 
 function pathItemOf(action: Action, path: string, baseUrl: string): PathItem {
   const { isMoney, isReadByGet, example } = action
+  const properties = plain(action.parameters.properties)
+  const required = [...(action.parameters.required ?? [])]
   const id = path.slice(1).replaceAll('/', '.')
   const headers = isMoney ? ['Idempotency-Key: 20260301-4711'] : []
   const post: Operation = {
@@ -41,7 +44,7 @@ function pathItemOf(action: Action, path: string, baseUrl: string): PathItem {
     ...sharedParts(action),
     ...codeSamples({ method: 'POST', path, baseUrl, headers, json: example.parameters }),
     ...(isMoney && { parameters: [idempotencyKeySchema(IDEMPOTENCY_KEY_LENGTH_MAX)] }),
-    requestBody: bodyOf(action),
+    requestBody: bodyOf({ parameters: properties, required, example: example.parameters }),
     responses: responsesOf(action),
   }
   if (isReadByGet !== true) return { post }
@@ -49,8 +52,8 @@ function pathItemOf(action: Action, path: string, baseUrl: string): PathItem {
     operationId: `${id}.get`,
     ...sharedParts(action),
     ...codeSamples({ method: 'GET', path, baseUrl, query: example.parameters }),
-    parameters: Object.entries(plain(action.parameters.properties)).map(([parameter, schema]) =>
-      inAddress(parameter, schema, example.parameters[parameter]),
+    parameters: Object.entries(properties).map(([parameter, schema]) =>
+      inAddress(parameter, schema, example.parameters[parameter] ?? exampleOf(schema)),
     ),
     responses: responsesOf(action),
   }
@@ -79,23 +82,6 @@ function deprecationText({ since, successors, selectedBy }: Deprecation): string
 /** Drops the symbols of TypeBox. */
 const plain = (members: Members) => JSON.parse(JSON.stringify(members)) as Members
 
-function isCompound(schema: Schema): boolean {
-  const { type, anyOf } = schema
-  const isJson =
-    anyOf !== undefined || ['jsonValue', 'customFields'].includes(refName(schema) ?? '')
-  return type === 'array' || type === 'object' || isJson
-}
-
-/** In the query string, objects and lists are JSON text. Each parameter has an example. */
-function inAddress(name: string, schema: Schema, example: unknown): Schema {
-  const { description } = schema
-  const sample = example ?? exampleOf(schema)
-  const typed = isCompound(schema)
-    ? { content: { 'application/json': { schema, example: sample } } }
-    : { schema, example: sample }
-  return { name, in: 'query', description, ...typed }
-}
-
 function exampleOf(schema: Schema): unknown {
   const { type, enum: values, anyOf } = schema
   if (Array.isArray(values)) return values[0]
@@ -105,28 +91,6 @@ function exampleOf(schema: Schema): unknown {
   if (type === 'object' || refName(schema) === 'customFields') return {}
   if (type === 'boolean') return true
   return type === 'integer' || refName(schema) === 'amount' ? 1 : '1'
-}
-
-function bodyOf(action: Action): Schema {
-  const parameters = plain(action.parameters.properties)
-  const required = [...(action.parameters.required ?? [])]
-  const schema = object('Parameters.', parameters, required)
-  const example = action.example.parameters
-  const encoding = Object.fromEntries(
-    Object.entries(parameters)
-      .filter(([, part]) => isCompound(part))
-      .map(([name]) => [name, { contentType: 'application/json' }]),
-  )
-  const form = { schema, example, ...(Object.keys(encoding).length > 0 && { encoding }) }
-  return {
-    description: 'Parameters; in forms, compound ones are JSON text.',
-    required: required.length > 0,
-    content: {
-      'application/json': { schema, example },
-      'application/x-www-form-urlencoded': form,
-      'multipart/form-data': form,
-    },
-  }
 }
 
 const REFUSED = ['actionError', 'fieldsError', 'permissionError', 'loginError'] as const

@@ -1,5 +1,5 @@
 /** OpenAPI operations of endpoints that are no actions, generated from their declarations. */
-import { either, object, ref, type Schema, text } from '../../catalog/entities/json-schema.ts'
+import { either, ref, type Schema, text } from '../../catalog/entities/json-schema.ts'
 import type { RouteAccess } from '../../identity/access.ts'
 import { ADMIN } from '../../identity/caller.ts'
 import { ENDPOINTS } from '../endpoints.ts'
@@ -12,6 +12,7 @@ import type {
 } from '../http/endpoint.ts'
 import { content, ERROR_EXAMPLES, response } from './errors.ts'
 import { codeSamples, type Operation, type PathItem } from './operations.ts'
+import { bodyOf, type FormType, inAddress } from './request-parts.ts'
 import type { Sample } from './samples.ts'
 
 const TAGS = {
@@ -60,6 +61,8 @@ function referring(schema: Schema, components: Record<string, Schema>): Schema {
   return ref(name)
 }
 
+const FORMS: readonly FormType[] = ['application/x-www-form-urlencoded']
+
 const NO_REQUEST: EndpointRequest = { parameters: {}, example: {} }
 
 function operation(
@@ -77,7 +80,7 @@ function operation(
       required: true,
     })),
     ...inQuery.map(([parameter, schema]) =>
-      inAddress(parameter, schema, request.example[parameter] ?? '', 'query'),
+      inAddress(parameter, schema, request.example[parameter] ?? ''),
     ),
   ]
   const hasBody = method === 'POST' && Object.keys(others.parameters).length > 0
@@ -90,13 +93,8 @@ function operation(
     ...codeSamples(sampleOf(endpoint, others, baseUrl)),
     ...(access === 'public' && { security: [] }),
     ...(parameters.length > 0 && { parameters }),
-    ...(hasBody && { requestBody: bodyOf(others) }),
+    ...(hasBody && { requestBody: bodyOf(others, FORMS) }),
   }
-}
-
-function inAddress(name: string, schema: Schema, example: unknown, place: string): Schema {
-  const { description } = schema
-  return { name, in: place, description, schema, example }
 }
 
 /** The parameters of the path, and a request of the others. */
@@ -124,18 +122,6 @@ function sampleOf(
     baseUrl,
     ...(isSent && (method === 'GET' ? { query: example } : { json: example })),
     ...(credentials !== undefined && { credentials }),
-  }
-}
-
-function bodyOf({ parameters, required = [], example }: EndpointRequest): Schema {
-  const schema = object('Parameters.', parameters, required)
-  return {
-    description: 'Parameters.',
-    required: required.length > 0,
-    content: {
-      'application/json': { schema, example },
-      'application/x-www-form-urlencoded': { schema, example },
-    },
   }
 }
 

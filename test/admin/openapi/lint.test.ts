@@ -191,6 +191,39 @@ describe('every operation', () => {
   })
 })
 
+/** Whether a list or an object conforms; a date is a text, or seconds, in forms. */
+function mayBeCompound(schema: Schema): boolean {
+  const { type, anyOf } = schema
+  const name = refName(schema)
+  if (name === 'dateGiven') return false
+  if (name !== null) return mayBeCompound(schemas[name] ?? {})
+  if (Array.isArray(anyOf)) return anyOf.some(mayBeCompound)
+  return ['array', 'object'].some((compound) => [type].flat().includes(compound))
+}
+
+it('a parameter, or a field of a form, is JSON text if it may be a list or an object', () => {
+  const inAddress = PARAMETERS.map(({ at, parameter }) => {
+    const [media] = mediaOf(at, parameter)
+    return { at, schema: media?.schema ?? (parameter['schema'] as Schema), isJson: !!media }
+  })
+  const inForms = OPERATIONS.flatMap(({ at, operation }) =>
+    Object.entries((operation.requestBody?.['content'] ?? {}) as Record<string, Schema>)
+      .filter(([type]) => type === 'application/x-www-form-urlencoded')
+      .flatMap(([, { schema, encoding = {} }]) =>
+        Object.entries((schema as { properties: Record<string, Schema> }).properties).map(
+          ([name, part]) => ({
+            at: `${at} ${name}`,
+            schema: part,
+            isJson: name in Object(encoding),
+          }),
+        ),
+      ),
+  )
+  const all = [...inAddress, ...inForms]
+  expect(places(all.filter(({ schema, isJson }) => mayBeCompound(schema) !== isJson))).toEqual([])
+  expect(new Set(all.map(({ isJson }) => isJson)).size).toBe(2)
+})
+
 describe('every example', () => {
   it('conforms to its schema', () => {
     const found = MEDIA.flatMap(({ at, schema, examples }) =>
