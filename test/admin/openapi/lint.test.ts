@@ -2,6 +2,7 @@
 import { describe, expect, it } from 'vitest'
 import type { Operation } from '../../../src/admin/openapi/operations.ts'
 import { refName, type Schema } from '../../../src/catalog/entities/json-schema.ts'
+import { ifMatchOf } from '../../../src/entities/requests/versions.ts'
 import { createAnswerCheck, DOCUMENT, resolved } from '../../support/admin/openapi/answer-check.ts'
 
 const check = createAnswerCheck(DOCUMENT)
@@ -222,6 +223,19 @@ it('a parameter, or a field of a form, is JSON text if it may be a list or an ob
   const all = [...inAddress, ...inForms]
   expect(places(all.filter(({ schema, isJson }) => mayBeCompound(schema) !== isJson))).toEqual([])
   expect(new Set(all.map(({ isJson }) => isJson)).size).toBe(2)
+})
+
+it('If-Match is described by the rule that refuses it', () => {
+  const { parameter = {} } = PARAMETERS.find(({ at }) => at.endsWith(' If-Match')) ?? {}
+  const schema = parameter['schema'] as Schema
+  for (const tag of ['*', '"65f0c0ffee0123456789ffff.1" , "65f0c0ffee0123456789ffff.2"']) {
+    expect(check.mismatches(schema, tag)).toEqual([])
+    expect(ifMatchOf(tag)).not.toBeNull()
+  }
+  for (const tag of ['', 'x', 'W/"65f0c0ffee0123456789ffff.1"', '"65f0c0ffee0123456789ffff.1",']) {
+    expect(check.mismatches(schema, tag), tag).not.toEqual([])
+    expect(() => ifMatchOf(tag), tag).toThrow('If-Match must be')
+  }
 })
 
 describe('every example', () => {
