@@ -1,6 +1,7 @@
 /** Error responses with their schemas and examples. */
 import {
   closed,
+  constant,
   either,
   integer,
   listOf,
@@ -115,11 +116,16 @@ export const ERROR_SCHEMAS: Readonly<Record<string, Schema>> = {
     errorCode: integer('500.'),
     desc: MESSAGE,
   }),
-  transportError: closed('The server refused the request before it was processed.', {
-    status: FAILED,
-    code: integer('The HTTP status.'),
-    desc: MESSAGE,
-  }),
+  transportError: closed(
+    'The server refused the request before it was processed.',
+    {
+      status: FAILED,
+      code: integer('The HTTP status.'),
+      desc: MESSAGE,
+      details: constant(false, 'In answers with 429: no further information.'),
+    },
+    ['details'],
+  ),
   tokenError: closed(
     'The access token is unknown, expired or revoked.',
     {

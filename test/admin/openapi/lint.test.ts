@@ -1,5 +1,6 @@
 /** The OpenAPI document is suitable for client generators, and readable for people. */
 import { describe, expect, it } from 'vitest'
+import { errorBody } from '../../../src/admin/client-errors.ts'
 import type { Operation } from '../../../src/admin/openapi/operations.ts'
 import { refName, type Schema } from '../../../src/catalog/entities/json-schema.ts'
 import { ifMatchOf } from '../../../src/entities/requests/versions.ts'
@@ -223,6 +224,25 @@ it('a parameter, or a field of a form, is JSON text if it may be a list or an ob
   const all = [...inAddress, ...inForms]
   expect(places(all.filter(({ schema, isJson }) => mayBeCompound(schema) !== isJson))).toEqual([])
   expect(new Set(all.map(({ isJson }) => isJson)).size).toBe(2)
+})
+
+describe('answers that are sent', () => {
+  const problems = (at: string, status: number, contentType: string, body: unknown) => {
+    const [method = '', path = ''] = at.split(' ')
+    return check.problems({ method: method as 'GET', path, status, contentType, body })
+  }
+  const json = 'application/json'
+
+  it('before the operation is looked up are documented', () => {
+    const found = OPERATIONS.flatMap(({ at }) =>
+      [400, 403, 408, 413, 414, 429, 431, 503].flatMap((status) =>
+        (problems(at, status, json, errorBody(status, 'why')) ?? []).map((why) => `${at} ${why}`),
+      ),
+    )
+    expect(found).toEqual([])
+    const wait = { ...errorBody(429, 'wait'), details: false }
+    expect(problems('GET /docs', 429, json, wait)).toEqual([])
+  })
 })
 
 it('If-Match is described by the rule that refuses it', () => {
