@@ -128,14 +128,7 @@ function sampleOf(
 type Referring = (schema: Schema) => Schema
 
 function responsesOf(answer: EndpointAnswer, referring: Referring): Record<string, Schema> {
-  const { description, example, type, stream, refused = [], others = {} } = answer
-  const schema = referring(answer.schema)
-  const errors = Object.fromEntries(refused.map((name) => [name, ERROR_EXAMPLES[name]]))
-  const all = refused.map((name) => ref(name))
-  const whole = all.length === 0 ? schema : either('The response, or an error.', schema, ...all)
-  const own = content(whole, { done: example, ...errors }, type)
-  const events =
-    stream && content(referring(stream.schema), { events: stream.example }, 'text/event-stream')
+  const { description, others = {} } = answer
   const named = Object.entries(others).map(([status, other]) => [
     status,
     typeof other === 'string' ? response(other) : otherOf(other, referring),
@@ -144,13 +137,36 @@ function responsesOf(answer: EndpointAnswer, referring: Referring): Record<strin
   return {
     '200': {
       description,
-      content: { ...(own['content'] as Schema), ...(events?.['content'] as Schema | undefined) },
+      content: contentOf(answer, referring),
     },
     ...Object.fromEntries(named),
     ...(unavailable !== undefined && {
-      '503': { description: 'A store is unavailable.', ...content(schema, { unavailable }) },
+      '503': {
+        description: 'A store is unavailable.',
+        ...content(referring(answer.schema), { unavailable }),
+      },
     }),
   }
+}
+
+const JSON_TYPE = 'application/json'
+
+/** In each media type; errors are JSON. */
+function contentOf(answer: EndpointAnswer, referring: Referring): Schema {
+  const { type = JSON_TYPE, types, refused = [] } = answer
+  const errors = Object.fromEntries(refused.map((name) => [name, ERROR_EXAMPLES[name]]))
+  const refusals = refused.map((name) => ref(name))
+  const forms = Object.entries({ [type]: answer, ...types }).map(([each, form]) => {
+    const schema = referring(form.schema)
+    if (each !== JSON_TYPE || refused.length === 0) {
+      return content(schema, { done: form.example }, each)
+    }
+    const whole = either('The response, or an error.', schema, ...refusals)
+    return content(whole, { done: form.example, ...errors })
+  })
+  const isOnlyRefused = refused.length > 0 && type !== JSON_TYPE
+  const all = isOnlyRefused ? [...forms, content(either('The error.', ...refusals), errors)] : forms
+  return Object.assign({}, ...all.map(({ content: part }) => part))
 }
 
 function otherOf(other: DescribedAnswer | RedirectAnswer, referring: Referring): Schema {

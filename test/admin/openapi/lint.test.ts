@@ -4,6 +4,7 @@ import { errorBody } from '../../../src/admin/client-errors.ts'
 import type { Operation } from '../../../src/admin/openapi/operations.ts'
 import { refName, type Schema } from '../../../src/catalog/entities/json-schema.ts'
 import { ifMatchOf } from '../../../src/entities/requests/versions.ts'
+import { ActionError, EntityRuleError } from '../../../src/requests/errors.ts'
 import { createAnswerCheck, DOCUMENT, resolved } from '../../support/admin/openapi/answer-check.ts'
 
 const check = createAnswerCheck(DOCUMENT)
@@ -242,6 +243,15 @@ describe('answers that are sent', () => {
     expect(found).toEqual([])
     const wait = { ...errorBody(429, 'wait'), details: false }
     expect(problems('GET /docs', 429, json, wait)).toEqual([])
+  })
+
+  it.each([
+    ['GET /api', 'text/plain', 'SUCCESS'],
+    ['GET /api/report/files/{id}', 'application/x-ndjson', '{}\n'],
+    ['GET /api/report/files/{id}', json, new ActionError('the report failed').body()],
+    ['POST /paymentgateways/sandbox/{reference}', json, new EntityRuleError('no object').body()],
+  ] as const)('by %s as %s are documented', (at, type, body) => {
+    expect(problems(at, 200, type, body)).toEqual([])
   })
 })
 
