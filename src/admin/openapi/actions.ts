@@ -97,6 +97,7 @@ const REFUSED = ['actionError', 'fieldsError', 'permissionError', 'loginError'] 
 
 function responsesOf(action: Action): Record<string, Schema> {
   const { answer, example, isMoney, isReadByGet, writesByGet, files = [] } = action
+  const refused = action.entityActions === undefined ? REFUSED : [...REFUSED, 'targetError']
   const required = Object.entries(answer).flatMap(([name, each]) =>
     TypeGuard.IsOptional(each as TSchema) ? [] : [name],
   )
@@ -111,8 +112,8 @@ function responsesOf(action: Action): Record<string, Schema> {
     [...new Set(['status', 'desc', 'input', ...required])],
   )
   const done = envelopeOf(example.parameters, example.answer)
-  const errors = Object.fromEntries(REFUSED.map((name) => [name, ERROR_EXAMPLES[name]]))
-  const whole = either('The answer, or an error.', schema, ...REFUSED.map((name) => ref(name)))
+  const errors = Object.fromEntries(refused.map((name) => [name, ERROR_EXAMPLES[name]]))
+  const whole = either('The answer, or an error.', schema, ...refused.map((name) => ref(name)))
   const { content: json } = content(whole, { done, ...errors })
   const file = {
     schema: { type: 'string', format: 'binary', description: 'The file.' },

@@ -4,7 +4,7 @@ import { errorBody } from '../../../src/admin/client-errors.ts'
 import type { Operation } from '../../../src/admin/openapi/operations.ts'
 import { refName, type Schema } from '../../../src/catalog/entities/json-schema.ts'
 import { ifMatchOf } from '../../../src/entities/requests/versions.ts'
-import { ActionError, EntityRuleError } from '../../../src/requests/errors.ts'
+import { ActionError, EntityRuleError, TargetError } from '../../../src/requests/errors.ts'
 import { createAnswerCheck, DOCUMENT, resolved } from '../../support/admin/openapi/answer-check.ts'
 
 const check = createAnswerCheck(DOCUMENT)
@@ -250,6 +250,7 @@ describe('answers that are sent', () => {
     ['GET /api/report/files/{id}', 'application/x-ndjson', '{}\n'],
     ['GET /api/report/files/{id}', json, new ActionError('the report failed').body()],
     ['POST /paymentgateways/sandbox/{reference}', json, new EntityRuleError('no object').body()],
+    ['POST /admin/save', json, new TargetError('there is no revision').body()],
   ] as const)('by %s as %s are documented', (at, type, body) => {
     expect(problems(at, 200, type, body)).toEqual([])
   })
