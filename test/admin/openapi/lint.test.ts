@@ -254,6 +254,13 @@ describe('answers that are sent', () => {
   ] as const)('by %s as %s are documented', (at, type, body) => {
     expect(problems(at, 200, type, body)).toEqual([])
   })
+
+  it('have no formats: stored values may be older than a rule', () => {
+    const formats = PARTS.filter(({ at, schema }) => {
+      return /^\w+\.(entity|written)\./.test(at) && schema['format'] !== undefined
+    })
+    expect(places(formats)).toEqual([])
+  })
 })
 
 it('If-Match is described by the rule that refuses it', () => {
