@@ -40,6 +40,7 @@ export const HEARTBEAT_ENDPOINT = get('/api', {
     description: 'The node works.',
     schema: HEARTBEAT,
     example: { status: 1, message: 'Tollgate API SUCCESS', version: INTERFACE_VERSION },
+    types: { 'text/plain': { schema: text('SUCCESS.'), example: 'SUCCESS' } },
     unavailableExample: { status: 0, message: 'Redis unavailable', version: INTERFACE_VERSION },
     others: { '401': 'badToken', '403': 'forbidden' },
     refused: ['permissionError', 'loginError'],

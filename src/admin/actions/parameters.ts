@@ -182,7 +182,7 @@ function compoundOf(kind: Kind, sent: unknown, name: string, { limits }: CastOpt
 
 function jsonOf(value: unknown, name: string, limits?: JsonLimits): unknown {
   if (typeof value !== 'string') return checked(value, name, limits)
-  if (!/^\s*[[{]/.test(value)) return value
+  if (!/^\s*[[{"]/.test(value)) return value
   try {
     JSON.parse(value)
   } catch {

@@ -9,7 +9,7 @@ import type { Logger } from '../../runtime/log.ts'
 import { errorHandler } from '../http/answer.ts'
 import { succeeded } from '../http/answer-schema.ts'
 import { readParameters, registerBodies } from '../http/body.ts'
-import { ADMITTED, addEndpoints, get, post, refuseOtherMethods } from '../http/endpoint.ts'
+import { ADMITTED, addEndpoints, BODY, get, post, refuseOtherMethods } from '../http/endpoint.ts'
 import type { Admit } from '../settings/routes.ts'
 import { CLOCK_ANSWER, MOVED_ANSWER } from './answers.ts'
 import type { ClockMover } from './move.ts'
@@ -76,10 +76,9 @@ const move = post(PATH, {
     refused: ['ruleError', 'permissionError', 'loginError', 'targetError'],
     others: {
       ...ADMITTED,
+      ...BODY,
       '403': 'noTestClock',
       '409': 'clockMoving',
-      '413': 'tooLarge',
-      '415': 'badType',
       '503': 'unavailable',
     },
   },

@@ -28,9 +28,9 @@ export interface RedirectAnswer {
 }
 
 export interface EndpointAnswer extends DescribedAnswer {
-  /** The same as a stream, for `Accept: text/event-stream`. */
-  readonly stream?: { readonly schema: Schema; readonly example: unknown }
-  /** Names of error components that are returned with HTTP status 200. */
+  /** Other forms of the answer, by media type. */
+  readonly types?: Readonly<Record<string, Pick<DescribedAnswer, 'schema' | 'example'>>>
+  /** Names of error components that are returned as JSON with HTTP status 200. */
   readonly refused?: readonly string[]
   /** By other HTTP status: the answer, or the name of its component. */
   readonly others?: Readonly<Record<string, string | DescribedAnswer | RedirectAnswer>>
@@ -106,6 +106,9 @@ export const CODED = {
   '403': 'forbidden',
   '503': 'unavailable',
 } as const
+
+/** Other answers of an endpoint that reads a body. */
+export const BODY = { '400': 'unreadable', '413': 'tooLarge', '415': 'badType' } as const
 
 /** Serves them with their access; those that `openPaths` names are public. */
 export function addEndpoints<D>(

@@ -95,9 +95,11 @@ const sample = get('/api/live', {
       'second, and an event `end` with the reason if the node ends it.',
     schema: success('liveAnswer', 'The newest sample.', LIVE_SAMPLE),
     example: succeeded(SAMPLE),
-    stream: {
-      schema: text('Events: `id` is the time of the sample, `data` the sample as JSON.'),
-      example: `id: ${SAMPLE.time}\nevent: sample\ndata: ${JSON.stringify(SAMPLE)}\n\n`,
+    types: {
+      'text/event-stream': {
+        schema: text('Events: `id` is the time of the sample, `data` the sample as JSON.'),
+        example: `id: ${SAMPLE.time}\nevent: sample\ndata: ${JSON.stringify(SAMPLE)}\n\n`,
+      },
     },
     refused: REFUSED,
     others: { ...CODED, '429': 'tooManyStreams' },

@@ -18,6 +18,7 @@ import { DONE } from '../http/answer-schema.ts'
 import { idempotencyKeySchema, WARNINGS } from './components.ts'
 import { content, ERROR_EXAMPLES, response } from './errors.ts'
 import { codeSamples, type Operation, type PathItem } from './operations.ts'
+import { bodyOf, inAddress } from './request-parts.ts'
 
 export const ACTION_TAG = { name: 'actions', description: 'One-off operations' } as const
 
@@ -35,6 +36,8 @@ export function actionPaths(
 
 function pathItemOf(action: Action, path: string, baseUrl: string): PathItem {
   const { isMoney, isReadByGet, example } = action
+  const properties = plain(action.parameters.properties)
+  const required = [...(action.parameters.required ?? [])]
   const id = path.slice(1).replaceAll('/', '.')
   const headers = isMoney ? ['Idempotency-Key: 20260301-4711'] : []
   const post: Operation = {
@@ -42,7 +45,7 @@ function pathItemOf(action: Action, path: string, baseUrl: string): PathItem {
     ...sharedParts(action),
     ...codeSamples({ method: 'POST', path, baseUrl, headers, json: example.parameters }),
     ...(isMoney && { parameters: [idempotencyKeySchema(IDEMPOTENCY_KEY_LENGTH_MAX)] }),
-    requestBody: bodyOf(action),
+    requestBody: bodyOf({ parameters: properties, required, example: example.parameters }),
     responses: responsesOf(action),
   }
   if (isReadByGet !== true) return { post }
@@ -50,8 +53,8 @@ function pathItemOf(action: Action, path: string, baseUrl: string): PathItem {
     operationId: `${id}.get`,
     ...sharedParts(action),
     ...codeSamples({ method: 'GET', path, baseUrl, query: example.parameters }),
-    parameters: Object.entries(plain(action.parameters.properties)).map(([parameter, schema]) =>
-      inAddress(parameter, schema, example.parameters[parameter]),
+    parameters: Object.entries(properties).map(([parameter, schema]) =>
+      inAddress(parameter, schema, example.parameters[parameter] ?? exampleOf(schema)),
     ),
     responses: responsesOf(action),
   }
@@ -80,23 +83,6 @@ function deprecationText({ since, successors, selectedBy }: Deprecation): string
 /** Drops the symbols of TypeBox. */
 const plain = (members: Members) => JSON.parse(JSON.stringify(members)) as Members
 
-function isCompound(schema: Schema): boolean {
-  const { type, anyOf } = schema
-  const isJson =
-    anyOf !== undefined || ['jsonValue', 'customFields'].includes(refName(schema) ?? '')
-  return type === 'array' || type === 'object' || isJson
-}
-
-/** In the query string, objects and lists are JSON text. Each parameter has an example. */
-function inAddress(name: string, schema: Schema, example: unknown): Schema {
-  const { description } = schema
-  const sample = example ?? exampleOf(schema)
-  const typed = isCompound(schema)
-    ? { content: { 'application/json': { schema, example: sample } } }
-    : { schema, example: sample }
-  return { name, in: 'query', description, ...typed }
-}
-
 function exampleOf(schema: Schema): unknown {
   const { type, enum: values, anyOf } = schema
   if (Array.isArray(values)) return values[0]
@@ -108,32 +94,11 @@ function exampleOf(schema: Schema): unknown {
   return type === 'integer' || refName(schema) === 'amount' ? 1 : '1'
 }
 
-function bodyOf(action: Action): Schema {
-  const parameters = plain(action.parameters.properties)
-  const required = [...(action.parameters.required ?? [])]
-  const schema = object('Parameters.', parameters, required)
-  const example = action.example.parameters
-  const encoding = Object.fromEntries(
-    Object.entries(parameters)
-      .filter(([, part]) => isCompound(part))
-      .map(([name]) => [name, { contentType: 'application/json' }]),
-  )
-  const form = { schema, example, ...(Object.keys(encoding).length > 0 && { encoding }) }
-  return {
-    description: 'Parameters; in forms, compound ones are JSON text.',
-    required: required.length > 0,
-    content: {
-      'application/json': { schema, example },
-      'application/x-www-form-urlencoded': form,
-      'multipart/form-data': form,
-    },
-  }
-}
-
 const REFUSED = ['actionError', 'fieldsError', 'permissionError', 'loginError'] as const
 
 function responsesOf(action: Action): Record<string, Schema> {
   const { answer, example, isMoney, isReadByGet, writesByGet, files = [] } = action
+  const refused = action.entityActions === undefined ? REFUSED : [...REFUSED, 'targetError']
   const required = Object.entries(answer).flatMap(([name, each]) =>
     TypeGuard.IsOptional(each as TSchema) ? [] : [name],
   )
@@ -150,8 +115,8 @@ function responsesOf(action: Action): Record<string, Schema> {
     [...new Set(['status', 'desc', 'input', ...required])],
   )
   const done = envelopeOf(action, new Map(Object.entries(example.parameters)), example.answer)
-  const errors = Object.fromEntries(REFUSED.map((name) => [name, ERROR_EXAMPLES[name]]))
-  const whole = either('The answer, or an error.', schema, ...REFUSED.map((name) => ref(name)))
+  const errors = Object.fromEntries(refused.map((name) => [name, ERROR_EXAMPLES[name]]))
+  const whole = either('The answer, or an error.', schema, ...refused.map((name) => ref(name)))
   const { content: json } = content(whole, { done, ...errors })
   const file = {
     schema: { type: 'string', format: 'binary', description: 'The file.' },

@@ -14,6 +14,7 @@ import {
   type Schema,
   text,
 } from '../../catalog/entities/json-schema.ts'
+import { IF_MATCH_LENGTH_MAX, IF_MATCH_PATTERN } from '../../entities/requests/versions.ts'
 import { DONE, VALID } from '../http/answer-schema.ts'
 
 /** OpenAPI components. */
@@ -161,7 +162,10 @@ export function optionSchema(name: string): Schema {
 export const IF_MATCH: Schema = {
   name: 'If-Match',
   in: 'header',
-  schema: text('`*`, or versions in double quotes, separated by commas.'),
+  schema: text('`*`, or versions in double quotes, separated by commas.', {
+    pattern: IF_MATCH_PATTERN,
+    maxLength: IF_MATCH_LENGTH_MAX,
+  }),
   description:
     'The version that the revision must have, as in `ETag` and `revision_info.version` of a read.',
   example: '"65f0c0ffee0123456789abcd.12"',

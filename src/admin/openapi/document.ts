@@ -28,6 +28,7 @@ import { ACTION_TAG, actionPaths } from './actions.ts'
 import { entityName } from './answers.ts'
 import { COMMON_SCHEMAS } from './components.ts'
 import { COMPOUNDS } from './compounds.ts'
+import { withEarlyRefusals } from './early-refusals.ts'
 import { endpointPaths } from './endpoint-paths.ts'
 import { ERROR_RESPONSES, ERROR_SCHEMAS, EXAMPLE_COMPONENTS } from './errors.ts'
 import { IMPORT_COMPOUNDS } from './import-fields.ts'
@@ -128,7 +129,7 @@ export function openApiDocument(
   { fields: byCollection, version, baseUrl }: DocumentOptions,
 ): OpenApiDocument {
   const own: Record<string, Schema> = {}
-  const paths: Record<string, PathItem> = {
+  const described: Record<string, PathItem> = {
     ...endpointPaths(baseUrl, own),
     ...actionPaths(ACTIONS, baseUrl),
   }
@@ -153,12 +154,13 @@ export function openApiDocument(
       const action = definition.actions[name]
       if (action === undefined) continue
       const operation = operationsOf({ definition, name, action, fields }, baseUrl)
-      paths[`/billapi/${collection}/${name}`] = operation.item
+      described[`/billapi/${collection}/${name}`] = operation.item
       Object.assign(own, operation.schemas)
     }
   }
   own['invoices.shown'] = invoiceSchema()
-  const responses = referencedComponents('responses', ERROR_RESPONSES, paths)
+  const named = referencedComponents('responses', ERROR_RESPONSES, described)
+  const { paths, responses } = withEarlyRefusals(described, named)
   return {
     openapi: '3.1.0',
     info: { title: 'Tollgate entity API', version, description: ABOUT },

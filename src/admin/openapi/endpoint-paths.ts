@@ -1,5 +1,5 @@
 /** OpenAPI operations of endpoints that are no actions, generated from their declarations. */
-import { either, object, ref, type Schema, text } from '../../catalog/entities/json-schema.ts'
+import { either, ref, type Schema, text } from '../../catalog/entities/json-schema.ts'
 import type { RouteAccess } from '../../identity/access.ts'
 import { ADMIN } from '../../identity/caller.ts'
 import { ENDPOINTS } from '../endpoints.ts'
@@ -12,6 +12,7 @@ import type {
 } from '../http/endpoint.ts'
 import { content, ERROR_EXAMPLES, response } from './errors.ts'
 import { codeSamples, type Operation, type PathItem } from './operations.ts'
+import { bodyOf, type FormType, inAddress } from './request-parts.ts'
 import type { Sample } from './samples.ts'
 
 const TAGS = {
@@ -60,6 +61,8 @@ function referring(schema: Schema, components: Record<string, Schema>): Schema {
   return ref(name)
 }
 
+const FORMS: readonly FormType[] = ['application/x-www-form-urlencoded']
+
 const NO_REQUEST: EndpointRequest = { parameters: {}, example: {} }
 
 function operation(
@@ -77,7 +80,7 @@ function operation(
       required: true,
     })),
     ...inQuery.map(([parameter, schema]) =>
-      inAddress(parameter, schema, request.example[parameter] ?? '', 'query'),
+      inAddress(parameter, schema, request.example[parameter] ?? ''),
     ),
   ]
   const hasBody = method === 'POST' && Object.keys(others.parameters).length > 0
@@ -90,13 +93,8 @@ function operation(
     ...codeSamples(sampleOf(endpoint, others, baseUrl)),
     ...(access === 'public' && { security: [] }),
     ...(parameters.length > 0 && { parameters }),
-    ...(hasBody && { requestBody: bodyOf(others) }),
+    ...(hasBody && { requestBody: bodyOf(others, FORMS) }),
   }
-}
-
-function inAddress(name: string, schema: Schema, example: unknown, place: string): Schema {
-  const { description } = schema
-  return { name, in: place, description, schema, example }
 }
 
 /** The parameters of the path, and a request of the others. */
@@ -127,29 +125,10 @@ function sampleOf(
   }
 }
 
-function bodyOf({ parameters, required = [], example }: EndpointRequest): Schema {
-  const schema = object('Parameters.', parameters, required)
-  return {
-    description: 'Parameters.',
-    required: required.length > 0,
-    content: {
-      'application/json': { schema, example },
-      'application/x-www-form-urlencoded': { schema, example },
-    },
-  }
-}
-
 type Referring = (schema: Schema) => Schema
 
 function responsesOf(answer: EndpointAnswer, referring: Referring): Record<string, Schema> {
-  const { description, example, type, stream, refused = [], others = {} } = answer
-  const schema = referring(answer.schema)
-  const errors = Object.fromEntries(refused.map((name) => [name, ERROR_EXAMPLES[name]]))
-  const all = refused.map((name) => ref(name))
-  const whole = all.length === 0 ? schema : either('The response, or an error.', schema, ...all)
-  const own = content(whole, { done: example, ...errors }, type)
-  const events =
-    stream && content(referring(stream.schema), { events: stream.example }, 'text/event-stream')
+  const { description, others = {} } = answer
   const named = Object.entries(others).map(([status, other]) => [
     status,
     typeof other === 'string' ? response(other) : otherOf(other, referring),
@@ -158,13 +137,36 @@ function responsesOf(answer: EndpointAnswer, referring: Referring): Record<strin
   return {
     '200': {
       description,
-      content: { ...(own['content'] as Schema), ...(events?.['content'] as Schema | undefined) },
+      content: contentOf(answer, referring),
     },
     ...Object.fromEntries(named),
     ...(unavailable !== undefined && {
-      '503': { description: 'A store is unavailable.', ...content(schema, { unavailable }) },
+      '503': {
+        description: 'A store is unavailable.',
+        ...content(referring(answer.schema), { unavailable }),
+      },
     }),
   }
+}
+
+const JSON_TYPE = 'application/json'
+
+/** In each media type; errors are JSON. */
+function contentOf(answer: EndpointAnswer, referring: Referring): Schema {
+  const { type = JSON_TYPE, types, refused = [] } = answer
+  const errors = Object.fromEntries(refused.map((name) => [name, ERROR_EXAMPLES[name]]))
+  const refusals = refused.map((name) => ref(name))
+  const forms = Object.entries({ [type]: answer, ...types }).map(([each, form]) => {
+    const schema = referring(form.schema)
+    if (each !== JSON_TYPE || refused.length === 0) {
+      return content(schema, { done: form.example }, each)
+    }
+    const whole = either('The response, or an error.', schema, ...refusals)
+    return content(whole, { done: form.example, ...errors })
+  })
+  const isOnlyRefused = refused.length > 0 && type !== JSON_TYPE
+  const all = isOnlyRefused ? [...forms, content(either('The error.', ...refusals), errors)] : forms
+  return Object.assign({}, ...all.map(({ content: part }) => part))
 }
 
 function otherOf(other: DescribedAnswer | RedirectAnswer, referring: Referring): Schema {

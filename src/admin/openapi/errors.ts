@@ -114,10 +114,15 @@ export const ERROR_SCHEMAS: Readonly<Record<string, Schema>> = {
     errorCode: integer('500.'),
     desc: MESSAGE,
   }),
-  transportError: failed('The server refused the request before it was processed.', {
-    code: integer('The HTTP status.'),
-    desc: MESSAGE,
-  }),
+  transportError: failed(
+    'The server refused the request before it was processed.',
+    {
+      code: integer('The HTTP status.'),
+      desc: MESSAGE,
+      details: constant(false, 'In answers with 429: no further information.'),
+    },
+    ['details'],
+  ),
   tokenError: failed(
     'The access token is unknown, expired or revoked.',
     {

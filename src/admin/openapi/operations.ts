@@ -13,6 +13,7 @@ import { IF_MATCH, idempotencyKeySchema, optionSchema } from './components.ts'
 import { response } from './errors.ts'
 import { exampleOf } from './examples.ts'
 import { IMPORT_OPTIONS } from './import-fields.ts'
+import { bodyOf, inAddress } from './request-parts.ts'
 import { curlSample, type Sample } from './samples.ts'
 import { type ActionContext, querySchema, READS, updateSchema } from './schemas.ts'
 
@@ -109,7 +110,10 @@ export function operationsOf(
     ...codeSamples({ method: 'POST', path, baseUrl, headers, ...sent }),
     ...(isMovement && { parameters: [idempotencyKeySchema(OPERATION_ID_LENGTH_MAX)] }),
     ...(isVersioned(definition, name) && { parameters: [IF_MATCH] }),
-    requestBody: name === 'import' ? importBody(context, parts) : body(context, parts),
+    requestBody:
+      name === 'import'
+        ? importBody(context, parts)
+        : bodyOf({ parameters: parts, required: requiredParts(name, action.target), example }),
     responses,
   }
   if (!READS.has(name)) return { item: { post }, schemas }
@@ -155,38 +159,6 @@ function describe({ definition, name, action }: ActionContext): string {
   const roles = [...new Set([...action.roles, 'admin'])].join(', ')
   const parts = [`${SUMMARIES[name]}.`, targets[action.target], `Needs one of the roles ${roles}.`]
   return parts.filter((part) => part !== '').join(' ')
-}
-
-function isPlain({ type }: Schema): boolean {
-  return type === 'integer' || type === 'string'
-}
-
-/** In the query string, objects and lists are JSON text. */
-function inAddress(name: string, schema: Schema, example: unknown): Schema {
-  const { description = 'Parameter of the request.' } = schema
-  const content = { 'application/json': { schema, example } }
-  const typed = isPlain(schema) ? { schema, example } : { content }
-  return { name, in: 'query', description, ...typed }
-}
-
-function body({ definition, name, action }: ActionContext, parts: Record<string, Schema>): Schema {
-  const required = requiredParts(name, action.target)
-  const schema = object('Parameters.', parts, required)
-  const example = exampleOf(definition.name, name)
-  const encoding = Object.fromEntries(
-    Object.entries(parts)
-      .filter(([, part]) => !isPlain(part))
-      .map(([part]) => [part, { contentType: 'application/json' }]),
-  )
-  return {
-    description: 'Parameters; in forms, compound ones are JSON text.',
-    required: required.length > 0,
-    content: {
-      'application/json': { schema, example },
-      'application/x-www-form-urlencoded': { schema, encoding, example },
-      'multipart/form-data': { schema, encoding, example },
-    },
-  }
 }
 
 /** Parameters without which nothing is addressed or stored. */

@@ -35,9 +35,11 @@ export function responseSchema(
   const inner = (part: unknown, name_: string) =>
     responseSchema(part as Schema, name_, path === null ? null : `${path}.${name_}`, options)
   const same = (part: unknown) => responseSchema(part as Schema, key, path, options)
+  // Stored values may be older than the rule on their format; the first user is `admin`.
+  const { format: _, ...stored } = schema
   const { properties, items, additionalProperties: others, anyOf } = schema
   const visible = {
-    ...schema,
+    ...stored,
     ...(properties !== undefined && { properties: mapped(properties as object, inner) }),
     ...(items !== undefined && { items: same(items) }),
     ...(typeof others === 'object' && { additionalProperties: inner(others, '') }),

@@ -16,7 +16,7 @@ import type { SandboxGateway } from '../../external/payment/sandbox/sandbox.ts'
 import type { RawParameters } from '../../requests/raw-parameters.ts'
 import { policyOriginOf } from '../headers.ts'
 import { bodyParameters, queryParameters } from '../http/body.ts'
-import { get, post } from '../http/endpoint.ts'
+import { BODY, get, post } from '../http/endpoint.ts'
 import type { Payments } from '../payments.ts'
 
 const REFERENCE = text('The part of the address that nobody can guess.')
@@ -63,7 +63,9 @@ const submit = post(SANDBOX, {
   },
   answer: {
     ...page('Not used: an entry leads to another page.'),
+    refused: ['ruleError'],
     others: {
+      ...BODY,
       '303': { redirect: 'To the return of the page.' },
       '404': UNKNOWN,
       '410': CLOSED,

@@ -37,6 +37,10 @@ const file = get(`${FILES_PATH}/:id`, {
     schema: text('The file.'),
     type: 'text/csv',
     example: 'Plan,Price\r\nGOLD,12.5\r\n',
+    types: {
+      'application/x-ndjson': { schema: text('The file.'), example: '{"Plan":"GOLD"}\n' },
+    },
+    refused: ['actionError'],
     others: {
       '202': {
         description: 'The report is being written: ask again.',

@@ -9,7 +9,7 @@ import type { Logger } from '../../runtime/log.ts'
 import { errorHandler } from '../http/answer.ts'
 import { succeeded } from '../http/answer-schema.ts'
 import { readParameters, registerBodies } from '../http/body.ts'
-import { addEndpoints, CODED, get, post, refuseOtherMethods } from '../http/endpoint.ts'
+import { addEndpoints, BODY, CODED, get, post, refuseOtherMethods } from '../http/endpoint.ts'
 import { type ReadSetting, SETTINGS_ANSWER, type SettingsAnswer } from './answers.ts'
 import type { Categories } from './category.ts'
 import type { SettingsDeps } from './change.ts'
@@ -96,7 +96,7 @@ export const CHANGE = post('/api/settings', {
     schema: SETTINGS_ANSWER,
     example: { ...succeeded('REDUCED', { input: { action: 'set', ...INPUT } }), rev: 42 },
     refused: REFUSED,
-    others: { ...CODED, '413': 'tooLarge', '415': 'badType' },
+    others: { ...CODED, ...BODY },
   },
   run: answer,
 })

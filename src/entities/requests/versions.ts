@@ -9,8 +9,9 @@ import { RequestError } from '../../requests/errors.ts'
 export type IfMatch = '*' | ReadonlySet<string>
 
 /** An entity tag is 28 to 40 characters long. */
-const HEADER_LENGTH_MAX = 1024
-const TAG = /^"([0-9a-f]{24}\.\d{1,15})"$/
+const TAG = '"[0-9a-f]{24}\\.[0-9]{1,15}"'
+export const IF_MATCH_LENGTH_MAX = 1024
+export const IF_MATCH_PATTERN = `^(?:[*]|${TAG}(?:[ \t]*,[ \t]*${TAG})*)$`
 
 const EXPECTED =
   'If-Match must be *, or versions in double quotes as in "65f0c0ffee0123456789ffff.12"'
@@ -18,12 +19,11 @@ const EXPECTED =
 /** Null if the header was not sent. Throws `RequestError`. */
 export function ifMatchOf(text: string | undefined): IfMatch | null {
   if (text === undefined) return null
-  if (text.trim() === '*') return '*'
-  if (text.length > HEADER_LENGTH_MAX) throw new RequestError(400, EXPECTED)
-  const versions = text.split(',').map((part) => TAG.exec(part.trim())?.[1])
-  const known = versions.filter((version) => version !== undefined)
-  if (known.length < versions.length) throw new RequestError(400, EXPECTED)
-  return new Set(known)
+  const sent = text.trim()
+  if (sent.length > IF_MATCH_LENGTH_MAX || !new RegExp(IF_MATCH_PATTERN).test(sent)) {
+    throw new RequestError(400, EXPECTED)
+  }
+  return sent === '*' ? sent : new Set(sent.match(/[^", \t]+/g))
 }
 
 /**

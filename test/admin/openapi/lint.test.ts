@@ -1,7 +1,10 @@
 /** The OpenAPI document is suitable for client generators, and readable for people. */
 import { describe, expect, it } from 'vitest'
+import { errorBody } from '../../../src/admin/client-errors.ts'
 import type { Operation } from '../../../src/admin/openapi/operations.ts'
 import { refName, type Schema } from '../../../src/catalog/entities/json-schema.ts'
+import { ifMatchOf } from '../../../src/entities/requests/versions.ts'
+import { ActionError, EntityRuleError, TargetError } from '../../../src/requests/errors.ts'
 import { createAnswerCheck, DOCUMENT, resolved } from '../../support/admin/openapi/answer-check.ts'
 
 const check = createAnswerCheck(DOCUMENT)
@@ -189,6 +192,88 @@ describe('every operation', () => {
     )
     expect(places(found)).toEqual([])
   })
+})
+
+/** Whether a list or an object conforms; a date is a text, or seconds, in forms. */
+function mayBeCompound(schema: Schema): boolean {
+  const { type, anyOf } = schema
+  const name = refName(schema)
+  if (name === 'dateGiven') return false
+  if (name !== null) return mayBeCompound(schemas[name] ?? {})
+  if (Array.isArray(anyOf)) return anyOf.some(mayBeCompound)
+  return ['array', 'object'].some((compound) => [type].flat().includes(compound))
+}
+
+it('a parameter, or a field of a form, is JSON text if it may be a list or an object', () => {
+  const inAddress = PARAMETERS.map(({ at, parameter }) => {
+    const [media] = mediaOf(at, parameter)
+    return { at, schema: media?.schema ?? (parameter['schema'] as Schema), isJson: !!media }
+  })
+  const inForms = OPERATIONS.flatMap(({ at, operation }) =>
+    Object.entries((operation.requestBody?.['content'] ?? {}) as Record<string, Schema>)
+      .filter(([type]) => type === 'application/x-www-form-urlencoded')
+      .flatMap(([, { schema, encoding = {} }]) =>
+        Object.entries((schema as { properties: Record<string, Schema> }).properties).map(
+          ([name, part]) => ({
+            at: `${at} ${name}`,
+            schema: part,
+            isJson: name in Object(encoding),
+          }),
+        ),
+      ),
+  )
+  const all = [...inAddress, ...inForms]
+  expect(places(all.filter(({ schema, isJson }) => mayBeCompound(schema) !== isJson))).toEqual([])
+  expect(new Set(all.map(({ isJson }) => isJson)).size).toBe(2)
+})
+
+describe('answers that are sent', () => {
+  const problems = (at: string, status: number, contentType: string, body: unknown) => {
+    const [method = '', path = ''] = at.split(' ')
+    return check.problems({ method: method as 'GET', path, status, contentType, body })
+  }
+  const json = 'application/json'
+
+  it('before the operation is looked up are documented', () => {
+    const found = OPERATIONS.flatMap(({ at }) =>
+      [400, 403, 408, 413, 414, 429, 431, 503].flatMap((status) =>
+        (problems(at, status, json, errorBody(status, 'why')) ?? []).map((why) => `${at} ${why}`),
+      ),
+    )
+    expect(found).toEqual([])
+    const wait = { ...errorBody(429, 'wait'), details: false }
+    expect(problems('GET /docs', 429, json, wait)).toEqual([])
+  })
+
+  it.each([
+    ['GET /api', 'text/plain', 'SUCCESS'],
+    ['GET /api/report/files/{id}', 'application/x-ndjson', '{}\n'],
+    ['GET /api/report/files/{id}', json, new ActionError('the report failed').body()],
+    ['POST /paymentgateways/sandbox/{reference}', json, new EntityRuleError('no object').body()],
+    ['POST /admin/save', json, new TargetError('there is no revision').body()],
+  ] as const)('by %s as %s are documented', (at, type, body) => {
+    expect(problems(at, 200, type, body)).toEqual([])
+  })
+
+  it('have no formats: stored values may be older than a rule', () => {
+    const formats = PARTS.filter(({ at, schema }) => {
+      return /^\w+\.(entity|written)\./.test(at) && schema['format'] !== undefined
+    })
+    expect(places(formats)).toEqual([])
+  })
+})
+
+it('If-Match is described by the rule that refuses it', () => {
+  const { parameter = {} } = PARAMETERS.find(({ at }) => at.endsWith(' If-Match')) ?? {}
+  const schema = parameter['schema'] as Schema
+  for (const tag of ['*', '"65f0c0ffee0123456789ffff.1" , "65f0c0ffee0123456789ffff.2"']) {
+    expect(check.mismatches(schema, tag)).toEqual([])
+    expect(ifMatchOf(tag)).not.toBeNull()
+  }
+  for (const tag of ['', 'x', 'W/"65f0c0ffee0123456789ffff.1"', '"65f0c0ffee0123456789ffff.1",']) {
+    expect(check.mismatches(schema, tag), tag).not.toEqual([])
+    expect(() => ifMatchOf(tag), tag).toThrow('If-Match must be')
+  }
 })
 
 describe('every example', () => {

@@ -222,7 +222,8 @@ export async function askAt(
   const headers: Record<string, string> = { 'x-role': role, 'x-user': user }
   if (key !== undefined) headers['idempotency-key'] = key
   const request: RequestInit = { method, headers }
-  let path = name.includes('/') ? `${url}/${name}` : `${url}/api/${name}`
+  const sent = name.includes('/') ? `/${name}` : `/api/${name}`
+  let path = `${url}${sent}`
   if (as === 'json') {
     headers['content-type'] = 'application/json'
     request.body = JSON.stringify(params)
@@ -236,17 +237,16 @@ export async function askAt(
     request.body = new URLSearchParams(textsOf(params))
   }
   const answer = await answerOf(await fetch(path, request))
-  refuseUndescribed(method, name, answer)
+  refuseUndescribed(method, sent.toLowerCase(), answer)
   return answer
 }
 
 /** Each answer of an action conforms to its description. */
-function refuseUndescribed(method: string, name: string, answer: ActionAnswer): void {
+function refuseUndescribed(method: string, sent: string, answer: ActionAnswer): void {
   const { http: status, text, headers } = answer
   const isFile = headers.has('content-disposition')
   if (isFile || (method !== 'GET' && method !== 'POST')) return
   const contentType = headers.get('content-type') ?? ''
-  const sent = `/api/${name.toLowerCase()}`
   requireDocumented({ method, sent, status, contentType, body: JSON.parse(text) })
 }
 
