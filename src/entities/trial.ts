@@ -1,5 +1,5 @@
 /**
- * What is wrong with a write: one field does not hide another one. A write that is only tried
+ * The errors of a write, of which none hides another one. A write that is only tried
  * (`validate`) runs as usual, in a transaction that is aborted.
  */
 import { FieldError, type FieldIssue, throwAll } from '../domain/field-errors.ts'

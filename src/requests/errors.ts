@@ -67,10 +67,10 @@ const REASONS: readonly (readonly [begin: string, code: IssueCode])[] = [
 ]
 
 /** The form of texts about one field: `new_password must …`, `columns.0.name: …`. */
-const FIELD_FIRST =
-  /^([a-z_]\w*(?:\.\w+)+|[a-z_]+(?= (?:is (?:missing|mandatory|nested|not JSON)|has (?:more|the)|must|should be)\b)):? (.+)$/s
+const REASON = /(?: is (?:missing|mandatory|nested|not JSON)| has (?:more|the)| must| should be)\b/
+const FIELD_FIRST = new RegExp(`^([a-z_]\\w*(?:\\.\\w+)+|[a-z_]+(?=${REASON.source})):? (.+)$`, 's')
 
-/** What a text is about, if nothing else tells it. */
+/** The field that a text begins with, and the reason. */
 export function issueIn(text: string): FieldIssue {
   const [, path = '', reason = text] = FIELD_FIRST.exec(text) ?? []
   return { path, reason }

@@ -14,6 +14,7 @@ import {
 } from '../../catalog/entities/json-schema.ts'
 import type { LoginInput } from '../../identity/login-fields.ts'
 import { component, nullable, success } from '../http/answer-schema.ts'
+import { GRANTED_ACTION } from '../permissions/granted.ts'
 
 const answer = <D extends Schema>(name: string, description: string, details: D, input: string) =>
   success(name, description, details, { input: ref<LoginInput>('loginInput', input) })
@@ -26,17 +27,6 @@ const USER = {
   must_enrol_totp: flag('True if a second factor has to be set up first.'),
 }
 const OPTIONAL = ['must_change_password', 'must_enrol_totp'] as const
-
-export const GRANTED_ACTION = closed(
-  'An action.',
-  {
-    permitted: flag('Whether the user may do it.'),
-    roles: listOf(text('A role.'), 'One of these roles is needed.'),
-    usual: listOf(text('A role.'), 'The roles without rules, if a rule replaces them.'),
-    fixed: flag('True: no rule changes the roles.'),
-  },
-  ['usual', 'fixed'],
-)
 
 const CURRENT_USER = component(
   'currentUser',

@@ -88,7 +88,7 @@ export const COMMON_SCHEMAS: Readonly<Record<string, Schema>> = {
   ),
 }
 
-/** Of every answer. */
+/** The member `warnings` of answers. */
 export const WARNINGS = listOf(
   text('A warning.'),
   'Ignored parameters and fields with the name that was probably meant; problems to check.',

@@ -1,13 +1,20 @@
 /** The actions that a caller may do, by the rules of the operator or the usual roles. */
-import type { ValueOf } from '../../catalog/entities/json-schema.ts'
+import { closed, flag, listOf, text, type ValueOf } from '../../catalog/entities/json-schema.ts'
 import { DEFINITIONS } from '../../entities/definitions/collections.ts'
 import { ADMIN, type Caller, mayDo } from '../../identity/caller.ts'
 import { type PermissionRules, rolesFor } from '../../identity/permission-rules.ts'
 import { ACTIONS } from '../actions/table.ts'
-import type { GRANTED_ACTION } from '../auth/answers.ts'
-import { RESET } from '../auth/totp/routes.ts'
-import { CHANGE, READ } from '../settings/routes.ts'
 
+export const GRANTED_ACTION = closed(
+  'An action.',
+  {
+    permitted: flag('Whether the user may do it.'),
+    roles: listOf(text('A role.'), 'One of these roles is needed.'),
+    usual: listOf(text('A role.'), 'The roles without rules, if a rule replaces them.'),
+    fixed: flag('True: no rule changes the roles.'),
+  },
+  ['usual', 'fixed'],
+)
 type GrantedAction = ValueOf<typeof GRANTED_ACTION>
 
 export type Grantee = Pick<Caller, 'roles' | 'mustChangePassword' | 'mustEnrolTotp'>
@@ -34,14 +41,18 @@ export function grantedActions(
     const former = needed === usual ? {} : { usual: [...new Set([...usual, ADMIN])] }
     return [`${collection}/${name}`, { ...grant, ...former }] as const
   })
-  const fixed = Object.entries(FIXED).flatMap(([name, { access }]) => {
-    return typeof access === 'string' ? [] : [[name, { ...grantOf(access), fixed: true }] as const]
+  const fixed = Object.entries(FIXED).map(([name, needed]) => {
+    return [name, { ...grantOf(needed), fixed: true }] as const
   })
   return Object.fromEntries([...ruled, ...fixed])
 }
 
-/** Endpoints that are no actions; some categories of settings need more to be read. */
-const FIXED = { 'settings/get': READ, 'settings/set': CHANGE, 'totp/reset': RESET }
+/** Other endpoints (`../endpoints.ts`); some categories of settings need more to be read. */
+const FIXED: Readonly<Record<string, readonly string[]>> = {
+  'settings/get': ['read'],
+  'settings/set': [ADMIN],
+  'totp/reset': [ADMIN],
+}
 
 function allActions(): NamedAction[] {
   const entities = [...DEFINITIONS.values()].flatMap(({ name: collection, actions }) =>

@@ -58,7 +58,7 @@ const REFUSED = [
   'loginError',
   'targetError',
 ] as const
-export const READ = get('/api/settings', {
+const read = get('/api/settings', {
   access: ['read'],
   isAsked: true,
   about: 'Read settings; security settings require admin',
@@ -77,7 +77,7 @@ export const READ = get('/api/settings', {
   run: answer,
 })
 
-export const CHANGE = post('/api/settings', {
+const change = post('/api/settings', {
   access: [ADMIN],
   isAsked: true,
   about: 'Change settings',
@@ -101,7 +101,7 @@ export const CHANGE = post('/api/settings', {
   run: answer,
 })
 
-export const SETTINGS_ENDPOINTS = [READ, CHANGE]
+export const SETTINGS_ENDPOINTS = [read, change]
 
 export function addSettingsRoutes(server: FastifyInstance, deps: SettingsRoutes): void {
   const { admit, categories } = deps
@@ -110,7 +110,7 @@ export function addSettingsRoutes(server: FastifyInstance, deps: SettingsRoutes)
     registerBodies(routes)
     routes.setErrorHandler(errorHandler(deps.log))
     addEndpoints(routes, SETTINGS_ENDPOINTS, { settings, admit, categories })
-    refuseOtherMethods(routes, CHANGE, 'for all actions')
+    refuseOtherMethods(routes, change, 'for all actions')
   })
 }
 

@@ -18,8 +18,8 @@ export interface CastUpdate {
 /**
  * Casts the declared fields of `update` to their types. A dotted name is also found in nested
  * objects: `params.class` in `{params: {class}}`. `demanded`: mandatory configured fields that are
- * missing. Throws `EntityRuleError` or `InvalidFieldsError` with all errors; with `issues` these are
- * noted, and their fields are left out.
+ * missing. Throws `EntityRuleError` or `InvalidFieldsError` with all errors; with `issues` these
+ * are noted, and their fields are left out.
  */
 export function castUpdate(
   params: Params,

@@ -225,7 +225,7 @@ describe('the packed client', () => {
       refused(api.post(`/billapi/${what}/create`, { update }))
     const { lastname: _, ...others } = ACCOUNT
     expect(await create('accounts', others)).toMatchObject({
-      ...{ status: 200, code: 17_577, message: 'update.lastname is mandatory' },
+      ...{ status: 200, code: 17_577, message: 'lastname is mandatory' },
       errors: [{ path: 'lastname', code: 'missing', why: 'is mandatory' }],
     })
     expect(await create('subscribers', { ...PERSON, aid: 'x', plan: 'P' })).toMatchObject({

@@ -4,8 +4,8 @@ import { type ApiError, errorOf, type Issue } from '../../../client/src/errors.t
 export type { Issue } from '../../../client/src/errors.ts'
 
 /**
- * `login`: nobody is logged in. `forbidden`: a role is missing. `conflict`: the revision has changed
- * since it was read. `unavailable`: a store does not answer. `offline`: the server does not answer.
+ * `login`: nobody is logged in. `forbidden`: a role is missing. `conflict`: the revision has
+ * changed since it was read. `unavailable`: a store does not answer. `offline`: the server does not answer.
  * `refused`: any other rule.
  */
 export type RefusalKind = 'login' | 'forbidden' | 'conflict' | 'unavailable' | 'offline' | 'refused'
@@ -18,7 +18,7 @@ export class Refusal extends Error {
   readonly code: number
   /** Text of the API, in English. */
   readonly text: string
-  /** What is wrong, if at least one issue is about a field. */
+  /** The issues of the answer, if at least one is about a field. */
   readonly fields: readonly Issue[]
   /** The whole answer, for example with the present revision of a conflict. */
   readonly answer: unknown
@@ -58,7 +58,7 @@ const KIND_OF_CODE: Partial<Record<Issue['code'], RefusalKind>> = {
   conflict: 'conflict',
   unavailable: 'unavailable',
 }
-/** Of proxies. */
+/** Without issues a proxy has answered. */
 const KIND_OF_STATUS: Readonly<Record<number, RefusalKind>> = {
   401: 'login',
   403: 'forbidden',

@@ -163,7 +163,7 @@ const remove = coded('remove', 'Code of the factor, or a recovery code.', {
 })
 
 /** For any user, if the authenticator and the recovery codes are lost. */
-export const RESET = post('/auth/totp/reset', {
+const reset = post('/auth/totp/reset', {
   access: [ADMIN],
   about: 'Remove the second factor of a user who has lost it',
   request: {
@@ -202,7 +202,7 @@ export const RESET = post('/auth/totp/reset', {
   },
 })
 
-export const TOTP_ENDPOINTS = [show, begin, confirm, renew, remove, RESET]
+export const TOTP_ENDPOINTS = [show, begin, confirm, renew, remove, reset]
 
 /** Rejects with `AuthRefusal` if nobody is logged in, or if the password must be changed first. */
 async function userOf(

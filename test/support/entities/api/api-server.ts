@@ -232,7 +232,7 @@ export async function isRefusedBy(
   [code, ...parts]: readonly [number, ...unknown[]],
 ): Promise<Body> {
   const body = await world.refused(collection, action, params)
-  expect(Object.keys(body)).toEqual(['status', 'code', 'message', 'display'])
+  expect(Object.keys(body)).toEqual(['status', 'code', 'message', 'display', 'errors'])
   expect([body.code, displayCode(body)]).toEqual([17_577, code])
   for (const part of parts) expect(body.message).toContain(String(part))
   return body

@@ -143,7 +143,7 @@ function refusalVerbs(world: ApiServer): Verbs {
     /** An error about an entity that is not found or needed, with parts of its text. */
     async fails(_world: World, name: string, params: Fields, ...parts: string[]) {
       const body = await world.refused(...pathOf(name), params)
-      expect(Object.keys(body)).toEqual(['status', 'code', 'data'])
+      expect(Object.keys(body)).toEqual(['status', 'code', 'data', 'errors'])
       expect(body.code).toBe(500)
       for (const part of parts) expect(body.data.message).toContain(part)
     },
