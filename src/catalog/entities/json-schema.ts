@@ -20,12 +20,16 @@ export type StoredOf<P extends Members, O extends keyof P = never> = Writable<Va
 /** With the type of its values, which exists for the compiler only, as `Static` of TypeBox. */
 export const typed = <T>(schema: Schema) => schema as unknown as TUnsafe<T>
 
-const SEARCHABLE = Symbol('searchable')
+const SEARCHABLE = new WeakSet<Schema>()
 
 /** A field of a record by which `query` can filter. */
-export const searchable = <S extends Schema>(schema: S): S => ({ ...schema, [SEARCHABLE]: true })
+export const searchable = <S extends Schema>(schema: S): S => {
+  const marked = { ...schema }
+  SEARCHABLE.add(marked)
+  return marked
+}
 
-export const isSearchable = (schema: Schema): boolean => Object.hasOwn(schema, SEARCHABLE)
+export const isSearchable = (schema: Schema): boolean => SEARCHABLE.has(schema)
 
 export const text = (description: string, more: Schema = {}) =>
   typed<string>({ type: 'string', description, ...more })

@@ -147,7 +147,7 @@ export const GROUP_USE = part(
 )
 export type GroupUse = ValueOf<typeof GROUP_USE>
 
-/** Of usage. */
+/** Fields of usage. */
 export const USAGE_LINE = {
   in_group: number('Units that groups covered.'),
   over_group: number('Units beyond the groups.'),
@@ -159,7 +159,7 @@ export const USAGE_LINE = {
   group_cost_micros: integer('The exact amount in millionths.'),
 } as const
 
-/** Of session segments. */
+/** Fields of session segments. */
 export const SEGMENT_LINE = {
   state: text('State of the session.'),
   late: flag('Whether usage was reported after expiry of the session.'),
@@ -184,7 +184,7 @@ export const SEGMENT_LINE = {
   last_urt: date('Time of the last event.'),
 } as const
 
-/** Of balance changes. */
+/** Fields of balance changes. */
 export const OPERATION_LINE = {
   operation: text('Operation: `inc`, `set`, `new`, `close`, …'),
   operation_id: text('Id of the operation, as in `Idempotency-Key`.'),
@@ -229,7 +229,7 @@ export const CREDIT_TERMS = part(
   ['aprice'],
 )
 
-/** Of credits. */
+/** Fields of credits. */
 export const CREDIT_LINE = {
   rate: text('Key of the rate.'),
   prepriced: flag('Whether the caller has given the price.'),
