@@ -4,7 +4,7 @@ import { object, refName, type Schema } from '../../catalog/entities/json-schema
 /** Components that are a number or a text; all others are objects, or any JSON. */
 const SCALARS: readonly (string | null)[] = ['dateGiven', 'amount']
 
-/** Whether forms and query strings have it as JSON text: it is a list or an object, or may be one. */
+/** Whether forms and query strings have it as JSON text: it may be a list or an object. */
 function isJsonText(schema: Schema): boolean {
   const { type, anyOf, $ref: pointer } = schema
   if (Array.isArray(anyOf)) return anyOf.some(isJsonText)
