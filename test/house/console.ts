@@ -81,7 +81,7 @@ function checkConsoleImports(file: SourceFile, paths: ReadonlySet<string>): read
         : add(`the console may not import ${specifier}`)
     }
     const target = posix.join(posix.dirname(file.path), specifier)
-    if (target === PARSER) return
+    if (target === PARSER) return []
     if (!target.startsWith(CONSOLE)) return add(`the console may not import ${target}`)
     return paths.has(target) ? [] : add(`there is no ${target}`)
   })

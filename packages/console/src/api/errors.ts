@@ -5,8 +5,8 @@ export type { Issue } from '../../../client/src/errors.ts'
 
 /**
  * `login`: nobody is logged in. `forbidden`: a role is missing. `conflict`: the revision has
- * changed since it was read. `unavailable`: a store does not answer. `offline`: the server does not answer.
- * `refused`: any other rule.
+ * changed since it was read. `unavailable`: a store does not answer. `offline`: the server does
+ * not answer. `refused`: any other rule.
  */
 export type RefusalKind = 'login' | 'forbidden' | 'conflict' | 'unavailable' | 'offline' | 'refused'
 
