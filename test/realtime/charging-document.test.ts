@@ -40,7 +40,7 @@ interface Described {
 interface Media {
   readonly schema: Schema
   readonly examples?: Examples
-  /** Of a form. */
+  /** The fields, if it is a form. */
   readonly example?: Readonly<Record<string, string>>
 }
 type Examples = Readonly<Record<string, { value: unknown }>>

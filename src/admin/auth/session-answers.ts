@@ -26,7 +26,7 @@ const OTHERS = {
   '429': 'tooMany',
   '503': 'loginUnavailable',
 } as const
-export const COMPARING = { refused: ['authError'], others: OTHERS } as const
+export const COMPARING = { refused: ['authError', 'ruleError'], others: OTHERS } as const
 
 interface SourceDeps {
   readonly devices: Devices

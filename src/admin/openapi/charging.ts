@@ -29,7 +29,7 @@ import type { Sample } from './samples.ts'
 const ABOUT =
   'Charges sessions and events of network elements. A denial has HTTP status 200, `status` 0 and ' +
   'the reason in `returnCode`; an outage has HTTP status 503, and the same request may be ' +
-  'repeated. The fields of the plain JSON format have schemas; the other built-in file types have ' +
+  'repeated. The fields of the plain JSON format have schemas; other built-in file types have ' +
   'media types and examples; messages of further ones are as their documents describe them.'
 
 const PATH = '/realtime'
@@ -72,7 +72,7 @@ const FORM = object('The message, unless the pairs themselves are one.', {
 
 type Content = Readonly<Record<string, Schema>>
 
-/** What a path accepts and answers. */
+/** Requests and answers of a path. */
 interface Format {
   readonly about: string
   readonly sample: Pick<Sample, 'json' | 'message'>

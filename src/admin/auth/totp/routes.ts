@@ -173,7 +173,7 @@ const reset = post('/auth/totp/reset', {
   },
   answer: {
     ...REMOVED,
-    refused: ['authError', 'permissionError', 'loginError'],
+    refused: ['authError', 'ruleError', 'permissionError', 'loginError'],
     others: {
       '400': 'badLogin',
       '401': 'badToken',
