@@ -66,9 +66,10 @@ const REASONS: readonly (readonly [begin: string, code: IssueCode])[] = [
   ['is not known', 'unknown'],
 ]
 
-/** The form of texts about one field: `new_password must …`, `columns.0.name: …`. */
+/** The form of texts about one field: `x must …`, `Field x should …`, `columns.0.name: …`. */
 const REASON = /(?: is (?:missing|mandatory|nested|not JSON)| has (?:more|the)| must| should be)\b/
-const FIELD_FIRST = new RegExp(`^([a-z_]\\w*(?:\\.\\w+)+|[a-z_]+(?=${REASON.source})):? (.+)$`, 's')
+const NAME = `[a-z_]\\w*(?:\\.\\w+)+|[a-z_]+(?=${REASON.source})`
+const FIELD_FIRST = new RegExp(`^(?:Field )?(?!body\\b)(${NAME}):? (.+)$`, 's')
 
 /** The field that a text begins with, and the reason. */
 export function issueIn(text: string): FieldIssue {

@@ -49,6 +49,8 @@ describe('errors of an answer', () => {
     ['new_password must have 12 characters', 'new_password', 'must have 12 characters'],
     ['columns.0.field_name: there is no x', 'columns.0.field_name', 'there is no x'],
     ['upsert.to is missing', 'upsert.to', 'is missing'],
+    ['Field urt should be of type Date', 'urt', 'should be of type Date'],
+    ['body must be an object', '', 'body must be an object'],
     ['it has ended: its rest is forfeited', '', 'it has ended: its rest is forfeited'],
     ['plan GOLD must be open', '', 'plan GOLD must be open'],
   ])('are read from a text that begins with its field: %s', (text, path, reason) => {

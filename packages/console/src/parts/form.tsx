@@ -54,6 +54,8 @@ function createForm<V extends object>(
   let key = newKey()
   const set = (name: keyof V, value: V[keyof V]) => {
     values.value = { ...values.peek(), [name]: value }
+    // Messages at fields are about the values that were sent.
+    if ((refusal.peek()?.fields.length ?? 0) > 0) refusal.value = null
   }
   const errorOf = (path: string) => errorAt(refusal.value?.fields ?? [], path)
   return {

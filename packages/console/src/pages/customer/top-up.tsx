@@ -59,7 +59,7 @@ function TopUpForm({ customer, includes, onClose }: FormProps) {
     empty: NO_TOP_UP,
     initial: { include: String(first?.external_id ?? '') },
     check({ value }) {
-      if (amountIn(value) === null) throw invalidField('update.value', t('topUp.invalidValue'))
+      if (amountIn(value) === null) throw invalidField('value', t('topUp.invalidValue'))
     },
     send: async (fields, key) => onClose(await send(customer, fields, { key, includes })),
   })
