@@ -248,11 +248,9 @@ describe('an error', () => {
     expect(status).toBe(404)
     expect(headers.get('content-type')).toMatch(/^application\/json/)
     expect(headers.has('server') || headers.has('x-powered-by')).toBe(false)
-    expect(JSON.parse(body)).toEqual({
-      status: 0,
-      code: 404,
-      desc: 'there is no route for GET /nowhere',
-    })
+    const desc = 'there is no route for GET /nowhere'
+    const errors = [{ path: '', code: 'not_found', why: desc }]
+    expect(JSON.parse(body)).toEqual({ status: 0, code: 404, desc, errors })
   })
 
   it.each([
