@@ -26,7 +26,8 @@ describe('the current session', () => {
       expect(body).toMatchObject({ status: 1, details, input: {} })
     }
     const desc = 'nobody is logged in'
-    const nobody = { status: 0, code: 17_574, desc, details: false, input: {} }
+    const errors = [{ path: '', code: 'not_logged_in', why: desc }]
+    const nobody = { status: 0, code: 17_574, desc, details: false, input: {}, errors }
     const unknown = await who(world, 'x'.repeat(43))
     for (const { http, body } of [await who(world, null), unknown, await post(world, 'login')]) {
       expect([http, body]).toEqual([200, nobody])

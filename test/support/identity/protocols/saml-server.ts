@@ -134,7 +134,8 @@ export function useSamlServer(): SamlServer {
       const [sessions, from] = [opened.length, lines.length]
       const response = await world.post({ SAMLResponse: base64(xml) })
       const body = (await response.json()) as object
-      const refusal = { status: 0, code: 403, desc: expect.any(String) }
+      const errors = [{ path: '', code: 'not_allowed', why: expect.any(String) }]
+      const refusal = { status: 0, code: 403, desc: expect.any(String), errors }
       expect([response.status, body]).toEqual([403, refusal])
       expect(lines.slice(from).join('')).toMatch(reason)
       expect(response.headers.get('set-cookie')).toBeNull()
