@@ -10,6 +10,8 @@ export const DEPENDENCIES: Readonly<Record<string, string>> = {
   '@node-rs/argon2': 'hashes of passwords: argon2id, off the thread that serves',
   '@node-saml/node-saml': 'login by SAML: requests, and signatures of XML that hold',
   '@preact/signals': 'state of the console: a change renders only what shows it',
+  '@scalar/fastify-api-reference':
+    'the page of the API (/docs): its script for browsers, which the build copies',
   '@sinclair/typebox': 'schemas that are types and JSON Schema at once: settings, entities, API',
   '@zxcvbn-ts/language-common': 'the most common passwords, which no user may take',
   'bidi-js': 'order of right-to-left texts in PDF: the algorithm of Unicode',
