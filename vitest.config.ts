@@ -31,7 +31,7 @@ const LONG: readonly string[] = [
   'test/admin/actions/{bulkcredit,crash,fuzz}.test.ts',
   'test/billing/documents/ubl.test.ts',
   'test/entities/{api,import}/**/*.test.ts',
-  'test/admin/{audit-crash,docs-page,smuggling,tls,http/import}.test.ts',
+  'test/admin/{audit-crash,smuggling,tls,http/import}.test.ts',
   'test/realtime/{listeners,http/client-tokens,http/hostile,http/smuggling}.test.ts',
   'test/catalog/feed/feed.test.ts',
   'test/workers/{cluster,contention}.test.ts',

@@ -1,11 +1,11 @@
 // Bundles the product and the benchmarks into dist, copies the Lua scripts and the configuration
-// next to them, and builds the console. Types are not checked: `npm run check` does that.
+// next to them, and builds the pages for browsers. Types are not checked: `npm run check` does that.
 import { cpSync, existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parse } from 'yaml'
 import { bundleProduct } from './bundle.mjs'
-import { buildConsole } from './console.mjs'
+import { buildApiPage, buildConsole } from './console.mjs'
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)))
 
@@ -24,4 +24,8 @@ for (const file of [
   writeFileSync(join(root, 'dist/config', file.replace(/yaml$/, 'json')), JSON.stringify(document))
 }
 // The image is built without the benchmarks.
-await Promise.all([bundleProduct({ benchmarks: existsSync(join(root, 'bench')) }), buildConsole()])
+await Promise.all([
+  bundleProduct({ benchmarks: existsSync(join(root, 'bench')) }),
+  buildConsole(),
+  buildApiPage(),
+])

@@ -1,6 +1,6 @@
 /**
- * API description: `/openapi.json` for programs, `/docs` for people, and that of the charging port,
- * `/openapi/realtime.json`.
+ * API description: `/openapi.json`, that of the charging port, `/openapi/realtime.json`, and for
+ * people `/docs`.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
@@ -11,18 +11,19 @@ import { fieldsOf } from '../entities/fields/configured.ts'
 import type { CurrentFields } from '../entities/fields/current.ts'
 import type { FieldDefinition } from '../entities/fields/field-definition.ts'
 import type { Logger } from '../runtime/log.ts'
-import { API_PAGE_ENDPOINTS, type DocumentOf, type MadeDocument } from './api-endpoints.ts'
+import { API_DOCUMENT_ENDPOINTS, API_PAGE_ENDPOINT, type DocumentOf } from './api-endpoints.ts'
+import { addBuiltFiles, builtFolder } from './console/files.ts'
 import { compressed, type Representations } from './encodings.ts'
 import { INTERFACE_VERSION } from './heartbeat.ts'
 import { errorHandler } from './http/answer.ts'
 import { addEndpoints } from './http/endpoint.ts'
 import { type OpenApiDocument, openApiDocument } from './openapi/document.ts'
-import { apiPage } from './openapi/page.ts'
 
 /**
- * The first two take a tenth of a second to make, so they are kept until the configured fields
- * change. If these cannot be read or compiled, the request fails with that error. An
- * unauthenticated client sees only the built-in fields, and no address of the node but loopback.
+ * The first takes a tenth of a second to make, so it is kept until the configured fields change. If
+ * these cannot be read or compiled, the request fails with that error. An unauthenticated client
+ * sees only the built-in fields, and no address of the node but loopback. The page reads both
+ * documents; without built files there is none.
  */
 export function addApiPages(
   server: FastifyInstance,
@@ -39,7 +40,9 @@ export function addApiPages(
         return charging
       },
     }
-    addEndpoints(routes, API_PAGE_ENDPOINTS, documents, pages.openPaths)
+    addEndpoints(routes, API_DOCUMENT_ENDPOINTS, documents, pages.openPaths)
+    const page = addBuiltFiles(routes, '/docs/', builtFolder('openapi'))
+    if (page !== null) addEndpoints(routes, [API_PAGE_ENDPOINT], page, pages.openPaths)
   })
 }
 
@@ -69,22 +72,20 @@ function createDocuments({
   port,
   make = openApiDocument,
 }: ApiPages): DocumentOf {
-  // In several turns of the event loop, so that other requests do not wait for all of them.
+  // In two turns of the event loop, so that other requests do not wait for all of them.
   const documentFor = async (
     baseUrl: string,
     byCollection: ReadonlyMap<string, Fields>,
-  ): Promise<MadeDocument> => {
+  ): Promise<Representations> => {
     const options = { fields: byCollection, version: INTERFACE_VERSION, baseUrl }
     const document = make(DEFINITIONS, options)
     await nextTurn()
-    const json = compressed(JSON.stringify(document))
-    await nextTurn()
-    return { json, page: compressed(apiPage(document)) }
+    return compressed(JSON.stringify(document))
   }
-  let builtIn: Promise<MadeDocument> | undefined
+  let builtIn: Promise<Representations> | undefined
   let stored: object | undefined
   /** By base URL, the one used last at the end. */
-  const kept = new Map<string, Promise<MadeDocument>>()
+  const kept = new Map<string, Promise<Representations>>()
   const configured = async (baseUrl: string) => {
     const all = await Promise.all(
       [...DEFINITIONS.values()].map(async (each) => [each.name, await fields.of(each)] as const),

@@ -1,5 +1,5 @@
 /** Every endpoint that is neither an action nor of the entity API, by family. */
-import { API_PAGE_ENDPOINTS } from './api-endpoints.ts'
+import { API_DOCUMENT_ENDPOINTS, API_PAGE_ENDPOINT } from './api-endpoints.ts'
 import { OAUTH_ENDPOINTS } from './auth/oauth/routes.ts'
 import { SESSION_ENDPOINTS } from './auth/session-routes.ts'
 import { CLOCK_ENDPOINTS } from './clock/routes.ts'
@@ -18,7 +18,8 @@ export const ENDPOINTS = {
     METRICS_ENDPOINT,
     ...HEALTH_ENDPOINTS,
     ...LIVE_ENDPOINTS,
-    ...API_PAGE_ENDPOINTS,
+    ...API_DOCUMENT_ENDPOINTS,
+    API_PAGE_ENDPOINT,
   ],
   payments: PAYMENT_ENDPOINTS,
   reports: REPORT_ENDPOINTS,

@@ -1,9 +1,10 @@
-/** The description of the API is made once per change, for any number of requests. */
+/** The description of the API is made once per change, for any number of requests; its page. */
 import { once } from 'node:events'
 import { type IncomingMessage, request } from 'node:http'
 import { brotliDecompressSync, gunzipSync } from 'node:zlib'
 import type { FastifyInstance } from 'fastify'
 import { describe, expect, it } from 'vitest'
+import { API_PAGE_POLICY } from '../../src/admin/api-endpoints.ts'
 import { addApiPages } from '../../src/admin/api-pages.ts'
 import type { OpenApiDocument } from '../../src/admin/openapi/document.ts'
 import { DEFAULT_FIELDS } from '../../src/entities/fields/defaults.ts'
@@ -39,6 +40,12 @@ function pages() {
   return { made, stored, prepare }
 }
 
+const UNPACKED = [
+  ['br', brotliDecompressSync],
+  ['gzip', gunzipSync],
+] as const
+const SCRIPT_BYTES_MAX = 1_600_000
+
 type Headers = Record<string, string>
 
 /** `fetch` sets `Host` itself. */
@@ -54,11 +61,9 @@ describe('the description of the API', () => {
     const { made, prepare } = pages()
     const { port } = await bareServer(prepare)
     const hosts = Array.from({ length: 12 }, (_, index) => `h${index}.example.org`)
-    const all = await Promise.all(
-      hosts.flatMap((host) => ['/openapi.json', '/docs'].map((url) => get(port, url, { host }))),
-    )
+    const all = await Promise.all(hosts.map((host) => get(port, '/openapi.json', { host })))
     expect(made).toEqual(['http://127.0.0.1:8182'])
-    expect(new Set(all.map(({ sent }) => sent['etag'])).size).toBe(2)
+    expect(new Set(all.map(({ sent }) => sent['etag'])).size).toBe(1)
     expect(all.map(({ status }) => status)).toEqual(all.map(() => 200))
   })
 
@@ -69,7 +74,7 @@ describe('the description of the API', () => {
     for (const _ of [1, 2]) await get(port, '/openapi.json', headers)
     expect(made).toEqual(['http://node.example.org'])
     stored.fields = { version: 2 }
-    await Promise.all(['/openapi.json', '/docs'].map((url) => get(port, url, headers)))
+    await Promise.all([1, 2].map(() => get(port, '/openapi.json', headers)))
     expect(made).toHaveLength(2)
   })
 
@@ -86,10 +91,7 @@ describe('the description of the API', () => {
     const plain = await get(port, '/openapi.json')
     const { info } = JSON.parse(plain.bytes.toString()) as OpenApiDocument
     expect(info).toEqual(DOCUMENT.info)
-    for (const [encoding, unpacked] of [
-      ['br', brotliDecompressSync],
-      ['gzip', gunzipSync],
-    ] as const) {
+    for (const [encoding, unpacked] of UNPACKED) {
       const { sent, bytes } = await get(port, '/openapi.json', { 'accept-encoding': encoding })
       expect(sent).toMatchObject({
         'content-encoding': encoding,
@@ -126,8 +128,50 @@ describe('the description of the API', () => {
         throw new Error('MongoDB is away')
       },
     })
-    expect((await get(port, '/docs', headers)).status).toBe(500)
+    expect((await get(port, '/openapi.json', headers)).status).toBe(500)
     Object.defineProperty(stored, 'fields', { value: {} })
-    expect((await get(port, '/docs', headers)).status).toBe(200)
+    expect((await get(port, '/openapi.json', headers)).status).toBe(200)
+  })
+})
+
+describe('the page', () => {
+  it('is the same for all, without data, and may run and read only what the node serves', async () => {
+    const { made, prepare } = pages()
+    const { port } = await bareServer(prepare)
+    const { sent, bytes } = await get(port, '/docs')
+    expect(sent).toMatchObject({
+      'content-type': 'text/html; charset=utf-8',
+      'cache-control': 'private, no-cache',
+      'content-security-policy': API_PAGE_POLICY,
+    })
+    expect(API_PAGE_POLICY).toMatch(/^default-src 'none'; script-src 'self';/)
+    expect(API_PAGE_POLICY).not.toMatch(/unsafe-eval|https?:|\*/)
+    const etag = String(sent['etag'])
+    const again = await get(port, '/docs', { cookie: 'x', 'if-none-match': etag })
+    expect([again.status, again.sent['etag'], made]).toEqual([304, etag, []])
+    const page = String(bytes)
+    expect(page).not.toMatch(/<style|style=|<script[^>]*>[^<]/)
+    const addresses = [...page.matchAll(/(?:href|src)="([^"]*)"/g)].map(([, address]) => address)
+    for (const address of addresses) {
+      const { status } = await get(port, `/${address}`)
+      expect([address, status]).toEqual([expect.stringMatching(/^(?:docs|openapi)[/.]/), 200])
+    }
+    expect(addresses).toHaveLength(5)
+  })
+
+  it('has its script compressed, cached for a year under the hash of its content', async () => {
+    const { port } = await bareServer(pages().prepare)
+    const [name = ''] =
+      /docs\/scalar-[\w-]+\.js/.exec(String((await get(port, '/docs')).bytes)) ?? []
+    const plain = await get(port, `/${name}`)
+    expect(plain.sent['cache-control']).toBe('public, max-age=31536000, immutable')
+    for (const [encoding, unpacked] of UNPACKED) {
+      const { sent, bytes } = await get(port, `/${name}`, { 'accept-encoding': encoding })
+      expect(sent['content-encoding']).toBe(encoding)
+      expect(bytes.length).toBeLessThan(SCRIPT_BYTES_MAX)
+      expect(unpacked(bytes).equals(plain.bytes)).toBe(true)
+      const known = { 'accept-encoding': encoding, 'if-none-match': String(sent['etag']) }
+      expect((await get(port, `/${name}`, known)).status).toBe(304)
+    }
   })
 })

@@ -1,11 +1,11 @@
-/** Files of the operator console, as the build has made them, from memory. */
+/** Files of the operator console and of other pages, as the build has made them. */
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { extname } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { FastifyInstance } from 'fastify'
 import {
-  ENCODINGS,
   type Encoding,
+  type Representation,
   type Representations,
   representationOf,
   sendKept,
@@ -21,8 +21,13 @@ export const CONSOLE_POLICY =
   "require-trusted-types-for 'script'; trusted-types 'none'"
 
 const PAGE = 'index.html'
+const PAGE_HEADERS = {
+  'content-type': 'text/html; charset=utf-8',
+  'content-security-policy': CONSOLE_POLICY,
+  // Without a referrer the browser names no origin of a form, such as the one for a CSV.
+  'referrer-policy': 'same-origin',
+}
 const TYPES: Readonly<Record<string, string>> = {
-  '.html': 'text/html; charset=utf-8',
   '.js': 'text/javascript; charset=utf-8',
   '.css': 'text/css; charset=utf-8',
   '.svg': 'image/svg+xml',
@@ -31,51 +36,51 @@ const ENDINGS: Readonly<Record<Encoding, string>> = { br: '.br', gzip: '.gz' }
 /** Names contain a hash of the content. */
 const IMMUTABLE = 'public, max-age=31536000, immutable'
 
+/** Without built files there are no such routes. */
+export function addConsole(server: FastifyInstance, folder = builtFolder('console')): void {
+  const page = addBuiltFiles(server, '/console/', folder)
+  if (page === null) return
+  server.get('/', { config: { access: 'public' } }, async (request, reply) =>
+    sendKept(request, reply.headers(PAGE_HEADERS), page),
+  )
+}
+
 /**
- * Serves the page at `/` and its files below `/console/`, to anyone: they contain no data. Without
- * built files there are no such routes.
+ * Serves the built files of a page below `prefix`, to anyone: they contain no data. Returns the
+ * page itself; null if it is not built.
  */
-export function addConsole(server: FastifyInstance, folder = builtFolder()): void {
-  if (folder === null) return
-  const names = readdirSync(folder).filter((name) => TYPES[extname(name)] !== undefined)
-  for (const name of names) {
+export function addBuiltFiles(
+  server: FastifyInstance,
+  prefix: string,
+  folder: string | null,
+): Representations | null {
+  if (folder === null) return null
+  for (const name of readdirSync(folder)) {
+    const type = TYPES[extname(name)]
+    if (type === undefined) continue
     const representations = representationsOf(`${folder}/${name}`)
-    const headers = headersOf(name)
-    const url = name === PAGE ? '/' : `/console/${name}`
-    server.get(url, { config: { access: 'public' } }, async (request, reply) =>
+    const headers = { 'content-type': type, 'cache-control': IMMUTABLE }
+    server.get(`${prefix}${name}`, { config: { access: 'public' } }, async (request, reply) =>
       sendKept(request, reply.headers(headers), representations),
     )
   }
+  return representationsOf(`${folder}/${PAGE}`)
 }
 
-/** Next to this module, or in `dist` if this is a source file. */
-function builtFolder(): string | null {
-  const places = ['./built', '../../../dist/src/admin/console/built']
+/** Beside the modules of this part of `admin`, or in `dist` if this is a source file. */
+export function builtFolder(part: 'console' | 'openapi'): string | null {
+  const places = [`../${part}/built`, `../../../dist/src/admin/${part}/built`]
   const folders = places.map((place) => fileURLToPath(new URL(place, import.meta.url)))
   return folders.find((folder) => existsSync(`${folder}/${PAGE}`)) ?? null
 }
 
-function headersOf(name: string): Record<string, string> {
-  const type = TYPES[extname(name)] ?? ''
-  if (name !== PAGE) return { 'content-type': type, 'cache-control': IMMUTABLE }
-  return {
-    'content-type': type,
-    'content-security-policy': CONSOLE_POLICY,
-    // Without a referrer the browser names no origin of a form, such as the one for a CSV.
-    'referrer-policy': 'same-origin',
-  }
-}
-
+/** Each form is read when it is first asked for, and kept: most are never asked for. */
 function representationsOf(path: string): Representations {
-  const all = new Map(
-    [...ENCODINGS, null].map((encoding) => {
-      const ending = encoding === null ? '' : ENDINGS[encoding]
-      return [encoding, representationOf(readFileSync(`${path}${ending}`))]
-    }),
-  )
+  const read = new Map<Encoding | null, Representation>()
   return async (encoding) => {
-    const found = all.get(encoding)
-    if (found === undefined) throw new RangeError('a file is there in every encoding')
+    const ending = encoding === null ? '' : ENDINGS[encoding]
+    const found = read.get(encoding) ?? representationOf(readFileSync(`${path}${ending}`))
+    read.set(encoding, found)
     return found
   }
 }
