@@ -135,7 +135,7 @@ describe('the description of the API', () => {
 })
 
 describe('the page', () => {
-  it('is the same for all, without data, and may run and read only what the node serves', async () => {
+  it('is the same for all, without data, and runs only what the node serves', async () => {
     const { made, prepare } = pages()
     const { port } = await bareServer(prepare)
     const { sent, bytes } = await get(port, '/docs')

@@ -49,7 +49,7 @@ const violations = async (page: Page, rules?: Parameters<typeof axeViolations>[1
   (await axeViolations(page, rules)).filter((each) => !RULE_OF_SCALAR.test(each))
 
 describe.skipIf(CHROMIUM === undefined)('/docs', () => {
-  it('finds an operation, shows its parameters, and asks no other host', async () => {
+  it('finds an operation, shows it and the charging port, and asks no other host', async () => {
     const { page, faults, origins } = await visitDocs()
     await page.keyboard.press('Control+k')
     const search = page.getByRole('dialog', { name: 'Search' })
@@ -62,18 +62,13 @@ describe.skipIf(CHROMIUM === undefined)('/docs', () => {
     expect(await violations(page)).toEqual([])
     await page.emulateMedia({ colorScheme: 'dark' })
     expect(await violations(page, OF_COLOURS)).toEqual([])
+    await page.getByRole('button', { name: 'Control plane' }).click()
+    await page.getByRole('option', { name: 'Charging' }).click()
+    await page.getByRole('heading', { level: 1, name: 'Tollgate charging' }).waitFor()
     await page.setViewportSize({ width: 360, height: 740 })
     expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBe(360)
     expect(faults).toEqual([])
     expect([...origins]).toEqual([ORIGIN()])
-  })
-
-  it('shows the charging port, too', async () => {
-    const { page, faults } = await visitDocs()
-    await page.getByRole('button', { name: 'Control plane' }).click()
-    await page.getByRole('option', { name: 'Charging' }).click()
-    await page.getByRole('heading', { level: 1, name: 'Tollgate charging' }).waitFor()
-    expect(faults).toEqual([])
   })
 
   it('runs nothing and styles nothing that is in the documents', async () => {
