@@ -7,6 +7,7 @@ import { bucketOrder, emptyOwner, type OwnerState, paysFor } from '../src/domain
 import type { PrepaidInclude } from '../src/domain/catalogue.ts'
 import { credit } from '../src/domain/credit.ts'
 import { cycleAt } from '../src/domain/cycle.ts'
+import { serviceIdentity } from '../src/domain/identity.ts'
 import type { OperationLine } from '../src/domain/line.ts'
 import { UNLIMITED } from '../src/domain/pricing/tier.ts'
 import { emptyService } from '../src/domain/segment.ts'
@@ -107,8 +108,10 @@ function accountOf(
   const location = formatLocation({ aid, sid: aid })
   const opened = sessions.map((session, index): SessionCommit => {
     const sessionId = sessionIdOf(from + index)
-    const sessionKey = sessionKeyOf(session.origin, sessionId)
-    return { sessionKey, session: { ...session, aid, sid: aid, sessionId }, before: null }
+    const { origin } = session.identity
+    const identity = { aid, sid: aid, origin, sessionId }
+    const sessionKey = sessionKeyOf(origin, sessionId)
+    return { sessionKey, session: { ...session, identity }, before: null }
   })
   return {
     aid,
@@ -153,15 +156,13 @@ function openOne(
   }
   const order = bucketOrder(owner, null, paysFor('data'), nowMs)
   const program = { exact: false, order, nextOrder: order, next, atMs: nowMs, end: 'none' as const }
-  const state = { subscriber: owner, account: null, service: emptyService(10, 'data', '') }
+  const names = serviceIdentity({ ratingGroup: 10, usaget: 'data' })
+  const state = { subscriber: owner, account: null, service: emptyService(names) }
   const granted = settle(state, { ...program, used: 0, requested: 2 * MIB })
   const usage = { ...program, used: USED, requested: 2 * MIB }
   const { service, subscriber } = hasUsed ? settle(granted, usage) : granted
   const session: Session = {
-    aid: 0,
-    sid: 0,
-    origin: 'http',
-    sessionId: '',
+    identity: { aid: 0, sid: 0, origin: 'http', sessionId: '' },
     state: 'open',
     openedMs: nowMs,
     client: null,

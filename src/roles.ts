@@ -67,7 +67,7 @@ async function recorder(context: RoleContext): Promise<RunningRole> {
 
 /** Implements `tollgate filetype check` and its API. */
 export const checkFileType: CheckFileType = async (...parameters) => {
-  const check = await import('./realtime/check.ts')
+  const check = await import('./realtime/check-file-type.ts')
   return check.checkFileType(...parameters)
 }
 

@@ -187,10 +187,7 @@ export function commitOf(aid: number, nowMs: number): AccountCommit {
   const one = credit(emptyOwner(aid, 1), { ...fill, include: include(1, 'totalCost') }, nowMs)
   const two = credit(one.owner, { ...fill, include: include(2, 'units') }, nowMs)
   const session = {
-    aid,
-    sid: 1,
-    origin: 'bench',
-    sessionId: `bench-${aid}`,
+    identity: { aid, sid: 1, origin: 'bench', sessionId: `bench-${aid}` },
     state: 'open' as const,
     openedMs: nowMs,
     client: null,
@@ -200,7 +197,7 @@ export function commitOf(aid: number, nowMs: number): AccountCommit {
     answered: [],
     services: [],
   }
-  const sessionKey = sessionKeyOf('bench', session.sessionId)
+  const sessionKey = sessionKeyOf('bench', session.identity.sessionId)
   const written = { sessionKey, session, before: 'open' as const }
   return {
     aid,

@@ -3,6 +3,7 @@ import { MessageChannel, receiveMessageOnPort } from 'node:worker_threads'
 import { present } from '../../src/domain/assert.ts'
 import { bucketOrder, emptyOwner, paysFor } from '../../src/domain/bucket.ts'
 import type { ChargeRequest } from '../../src/domain/charge-request.ts'
+import { serviceIdentity } from '../../src/domain/identity.ts'
 import { packResult, unpackResult } from '../../src/domain/packed-outcomes.ts'
 import { UNLIMITED } from '../../src/domain/pricing/tier.ts'
 import { emptyService } from '../../src/domain/segment.ts'
@@ -163,7 +164,8 @@ function settling(): () => void {
     endMs: FOREVER_MS,
   }
   const program = { exact: false, order, nextOrder: order, next, atMs: 1, end: 'none' as const }
-  const state = { subscriber: bought, account: null, service: emptyService(10, 'data', '') }
+  const names = serviceIdentity({ ratingGroup: 10, usaget: 'data' })
+  const state = { subscriber: bought, account: null, service: emptyService(names) }
   const granted = settle(state, { ...program, used: 0, requested: REQUESTED })
   return () => {
     settle(granted, { ...program, used: USED, requested: REQUESTED })

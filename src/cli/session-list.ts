@@ -39,9 +39,9 @@ function sessionsText(sessions: readonly Session[], money: MoneyFormat): string[
   if (sessions.length === 0) return ['no open sessions']
   const head = ['sid', 'session', 'origin', 'opened', 'expires', 'request', 'reserved']
   const rows = sessions.map((session) => [
-    String(session.sid),
-    session.sessionId,
-    session.origin,
+    String(session.identity.sid),
+    session.identity.sessionId,
+    session.identity.origin,
     new Date(session.openedMs).toISOString(),
     new Date(session.expiresMs).toISOString(),
     session.lastNumber < 0 ? '' : String(session.lastNumber),
@@ -53,11 +53,11 @@ function sessionsText(sessions: readonly Session[], money: MoneyFormat): string[
 /** Reservations of a session by rating group. */
 export function reservationText({ services }: Session, money: MoneyFormat): string {
   const reservations = services.map((service) => {
-    const { ratingGroup, serviceIdentifier, usaget, reservation } = service
+    const { ratingGroup, serviceIdentifier, usaget } = service.identity
     const name = serviceIdentifier === '' ? ratingGroup : `${ratingGroup}/${serviceIdentifier}`
     const micros = reservedMicros(service)
     const paid = micros === 0 ? '' : ` (${money(decimalText(micros))} of money)`
-    return `${name}: ${reservation.units} ${usaget || 'units'}${paid}`
+    return `${name}: ${service.reservation.units} ${usaget || 'units'}${paid}`
   })
   return reservations.length === 0 ? 'nothing' : reservations.join(', ')
 }

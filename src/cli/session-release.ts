@@ -78,6 +78,6 @@ async function releaseNow(
 }
 
 function nameOf({ session }: FoundSession): string {
-  const { sessionId, origin, sid, aid } = session
+  const { sessionId, origin, sid, aid } = session.identity
   return `${sessionId} of ${origin} (subscriber ${sid}, account ${aid})`
 }

@@ -2,6 +2,7 @@
  * Every outcome of a charge request, with its status, return code and text. A denial is an answer,
  * a failure is an outage, and a malformed request never reaches charging.
  */
+import type { ServiceKey } from './identity.ts'
 import type { Line } from './line.ts'
 import type { FinalCharge } from './tax.ts'
 
@@ -64,10 +65,7 @@ export type ServiceAction =
   | { type: 'throttle'; policy: string }
 
 /** The answer for one service, in the order of the request. */
-export interface ServiceOutcome {
-  ratingGroup: number
-  serviceIdentifier: string
-  usaget: string
+export interface ServiceOutcome extends ServiceKey {
   reason: Reason
   /** Granted units, in base units. */
   granted: number

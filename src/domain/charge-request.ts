@@ -1,3 +1,5 @@
+import type { ServiceIdentity, SessionIdentity } from './identity.ts'
+
 /**
  * A charge request, decoded from its message format. `start` opens a session, `update` reports
  * usage and requests further units, `release` closes the session, `event` is a one-time debit.
@@ -25,16 +27,7 @@ export interface ServicePart {
 }
 
 /** One rated service of a request. Volumes are integers in base units (bytes, seconds, events). */
-export interface ServiceRequest {
-  /** Rating group; -1 if the request has none. */
-  ratingGroup: number
-  /**
-   * Distinguishes services of one rating group: numbers in ascending order, separated by commas;
-   * empty if the request has none.
-   */
-  serviceIdentifier: string
-  /** Usage type, such as `data`, `call`, `sms`. */
-  usaget: string
+export interface ServiceRequest extends ServiceIdentity {
   /** Requested units; -1 if the request only reports usage. */
   requested: number
   /** Units used since the last report; with `isTotal`, in the session so far. */
@@ -45,8 +38,6 @@ export interface ServiceRequest {
    */
   usedBefore: number
   isTotal: boolean
-  /** Called number or other destination; empty if absent. */
-  calledNumber: string
   /** Key of the rate, which skips rate matching (used by quotes); empty to match the rate. */
   rateKey: string
   /** Whether it is exempt from taxes. */
@@ -77,11 +68,8 @@ export interface CreditControlClient {
 }
 
 /** The result of decoding every message format. It crosses a thread boundary: plain data only. */
-export interface ChargeRequest {
+export interface ChargeRequest extends Pick<SessionIdentity, 'origin' | 'sessionId'> {
   kind: RequestKind
-  /** The network element: peer and message format. Session ids are unique within it. */
-  origin: string
-  sessionId: string
   /** Request number within the session; -1 if the message format has none. */
   requestNumber: number
   /** Identifies a request without a number within its session; empty if its whole content does. */

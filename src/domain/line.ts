@@ -1,21 +1,15 @@
 /** The line (CDR) of one segment: absolute totals and a version, so that the newest one wins. */
 import type { Counts } from './counts.ts'
+import type { ServiceIdentity, SessionIdentity } from './identity.ts'
 import type { Pricing } from './segment-parts.ts'
 
 export interface Line {
   /** Identifies the segment: session, opening, service, segment number. */
   stamp: string
   version: number
-  aid: number
-  sid: number
-  origin: string
-  sessionId: string
-  ratingGroup: number
-  /** As in `ServiceRequest`. */
-  serviceIdentifier: string
-  usaget: string
-  calledNumber: string
-  /** Shared with the segment, as the counts are: never changed. */
+  /** Shared with the session, its service and the segment: never changed. */
+  session: Readonly<SessionIdentity>
+  service: Readonly<ServiceIdentity>
   pricing: Pricing
   counts: Readonly<Counts>
   /**

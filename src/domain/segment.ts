@@ -5,6 +5,7 @@ import type { ChargeProgram, SegmentChange, Settlement } from './charge-program.
 import type { ServiceRequest } from './charge-request.ts'
 import type { SettlementWork } from './copy-on-write.ts'
 import { type Counts, copyCounts, newCounts } from './counts.ts'
+import type { ServiceIdentity } from './identity.ts'
 import type { Line } from './line.ts'
 import { continuePrice } from './price-continuation.ts'
 import { type CategoryPrice, type Payment, type Pricing, withTariffs } from './segment-parts.ts'
@@ -16,17 +17,9 @@ import { NO_BEGIN_MS } from './time.ts'
 export const EMPTY_RESERVATION: Reservation = { units: 0, slices: [], money: [] }
 
 /** A service without any grant. */
-export function emptyService(
-  ratingGroup: number,
-  usaget: string,
-  calledNumber: string,
-  serviceIdentifier = '',
-): ServiceSession {
+export function emptyService(identity: Readonly<ServiceIdentity>): ServiceSession {
   return {
-    ratingGroup,
-    serviceIdentifier,
-    usaget,
-    calledNumber,
+    identity,
     accessCharged: false,
     othersAccessCharged: false,
     reportedMs: 0,
@@ -47,10 +40,7 @@ export function copyService(service: ServiceSession): ServiceSession {
 /** A copy with another segment. Field by field, so that all services have one hidden class. */
 export function withSegment(service: ServiceSession, segment: Segment | null): ServiceSession {
   return {
-    ratingGroup: service.ratingGroup,
-    serviceIdentifier: service.serviceIdentifier,
-    usaget: service.usaget,
-    calledNumber: service.calledNumber,
+    identity: service.identity,
     accessCharged: service.accessCharged,
     othersAccessCharged: service.othersAccessCharged,
     reportedMs: service.reportedMs,

@@ -1,5 +1,6 @@
 /** Services of a session: finding the one of a request, and its newly reported usage. */
 import type { ServiceRequest } from './charge-request.ts'
+import { isSameService, type ServiceKey, serviceIdentity } from './identity.ts'
 import { emptyService } from './segment.ts'
 import type { ServiceSession, Session } from './session.ts'
 
@@ -8,22 +9,10 @@ export function findService(
   { services }: Session,
   request: ServiceKey,
 ): ServiceSession | undefined {
-  for (const service of services) if (isSameService(service, request)) return service
+  for (const service of services) {
+    if (isSameService(service.identity, request)) return service
+  }
   return undefined
-}
-
-/**
- * Identity of a service within its session. The called number is not part of it, since it may
- * change.
- */
-export type ServiceKey = Pick<ServiceRequest, 'ratingGroup' | 'serviceIdentifier' | 'usaget'>
-
-export function isSameService(one: ServiceKey, other: ServiceKey): boolean {
-  return (
-    one.ratingGroup === other.ratingGroup &&
-    one.usaget === other.usaget &&
-    one.serviceIdentifier === other.serviceIdentifier
-  )
 }
 
 /** A service identifier as a number, or as a list if it has several; null if absent. */
@@ -34,11 +23,7 @@ export function identifierValue(identifier: string): number | number[] | null {
 
 /** As `findService`; an empty service if the session has none. */
 export function serviceOf(session: Session, request: ServiceRequest): ServiceSession {
-  const { ratingGroup, serviceIdentifier, usaget, calledNumber } = request
-  return (
-    findService(session, request) ??
-    emptyService(ratingGroup, usaget, calledNumber, serviceIdentifier)
-  )
+  return findService(session, request) ?? emptyService(serviceIdentity(request))
 }
 
 /** Units since the last report; negative if a total is less than the one reported before. */

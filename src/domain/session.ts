@@ -3,6 +3,7 @@ import type { BucketRef, FundingSource } from './bucket.ts'
 import type { ChargeOutcome } from './charge-outcome.ts'
 import type { CreditControlClient } from './charge-request.ts'
 import type { Counts } from './counts.ts'
+import type { ServiceIdentity, SessionIdentity } from './identity.ts'
 import type { Pricing } from './segment-parts.ts'
 
 /**
@@ -75,11 +76,7 @@ export interface Segment extends Omit<SegmentStart, 'hasGroups'> {
 }
 
 export interface ServiceSession {
-  ratingGroup: number
-  /** As in `ServiceRequest`. */
-  serviceIdentifier: string
-  usaget: string
-  calledNumber: string
+  identity: Readonly<ServiceIdentity>
   /**
    * Whether an ended segment was charged the access price, which is due once per session and
    * service.
@@ -117,10 +114,7 @@ export interface AnsweredRequest {
 }
 
 export interface Session {
-  aid: number
-  sid: number
-  origin: string
-  sessionId: string
+  identity: Readonly<SessionIdentity>
   state: SessionState
   /** By the node's clock, epoch ms. */
   openedMs: number
@@ -140,10 +134,7 @@ export interface Session {
 /** A copy with these services. Field by field, so that all sessions have one hidden class. */
 export function withServices(session: Session, services: ServiceSession[]): Session {
   return {
-    aid: session.aid,
-    sid: session.sid,
-    origin: session.origin,
-    sessionId: session.sessionId,
+    identity: session.identity,
     state: session.state,
     openedMs: session.openedMs,
     client: session.client,

@@ -34,7 +34,7 @@ import {
   type RequestContext,
   readRequestOf,
   writeRequestOf,
-} from './requests/requests.ts'
+} from './requests/parse-request.ts'
 import { textDatesOf } from './requests/text-dates.ts'
 import { entityTag, type IfMatch, versionOf } from './requests/versions.ts'
 import { minimumDatesMs } from './rules/minimum-date.ts'

@@ -9,7 +9,7 @@ import {
   serviceIdentifierOf,
 } from '../domain/charge-request.ts'
 import { isObject } from '../domain/fields.ts'
-import { isSameService } from '../domain/session-services.ts'
+import { isSameService } from '../domain/identity.ts'
 import { DecodeErrors } from './decode-errors.ts'
 import type { FieldProblem, Message, SkippedService } from './file-type.ts'
 import type { FilterEffect, ServiceScope } from './filters.ts'

@@ -2,10 +2,10 @@
 
 /**
  * `public`: no authentication. `user`: any authenticated caller. A list: one of these roles
- * (`admin` is always sufficient). `asked`: the handler itself calls `AuthGuard.admit`, because the
- * required roles depend on the parameters.
+ * (`admin` is always sufficient). `checkedByRoute`: the handler itself calls `AuthGuard.admit`,
+ * because the required roles depend on the parameters.
  */
-export type RouteAccess = 'public' | 'user' | 'asked' | readonly string[]
+export type RouteAccess = 'public' | 'user' | 'checkedByRoute' | readonly string[]
 
 declare module 'fastify' {
   interface FastifyContextConfig {

@@ -16,9 +16,9 @@ import type {
   ServiceAction,
   ServiceOutcome,
 } from '../domain/charge-outcome.ts'
+import { isSameService } from '../domain/identity.ts'
 import { transactionIdOf } from '../domain/lines.ts'
 import type { AnsweredRequest, ServiceSession, Session } from '../domain/session.ts'
-import { isSameService } from '../domain/session-services.ts'
 import type { Reader } from './reader.ts'
 import type { Writer } from './writer.ts'
 
@@ -89,7 +89,7 @@ export interface AnswerContext {
 export function writeAnswer(writer: Writer, answered: AnsweredRequest, session: Session): void {
   const { outcome, count } = answered
   const { aid, sid, detail, transactionId, services, balances } = outcome
-  const isOfOthers = aid !== session.aid || sid !== session.sid
+  const isOfOthers = aid !== session.identity.aid || sid !== session.identity.sid
   const hasCost = outcome.cost !== sumOf(services)
   let flags = outcome.reason === 'granted' ? 0 : HAS_REASON
   if (detail !== '') flags |= HAS_DETAIL
@@ -126,8 +126,8 @@ export function readAnswer(
   const isOfOthers = (flags & HAS_SUBSCRIBER) !== 0
   const reason = flags & HAS_REASON ? readReason(reader) : 'granted'
   const detail = flags & HAS_DETAIL ? reader.string() : ''
-  const aid = isOfOthers ? reader.number() : session.aid
-  const sid = isOfOthers ? reader.number() : session.sid
+  const aid = isOfOthers ? reader.number() : session.identity.aid
+  const sid = isOfOthers ? reader.number() : session.identity.sid
   const count = flags & IS_COUNTED ? session.processed - reader.number() : 0
   const transactionId =
     flags & IS_COUNTED ? transactionIdOf(sessionKey, session, count) : reader.string()
@@ -155,7 +155,8 @@ function readReason(reader: Reader): Reason {
 
 function serviceNumberOf(outcome: ServiceOutcome, { services }: Session): number {
   for (let index = 0; index < services.length; index += 1) {
-    if (isSameService(services[index] as ServiceSession, outcome)) return index + 1
+    const { identity } = services[index] as ServiceSession
+    if (isSameService(identity, outcome)) return index + 1
   }
   return 0
 }
@@ -221,13 +222,13 @@ function readServices(reader: Reader, session: Session): ServiceOutcome[] {
 function readService(reader: Reader, { services, openedMs }: Session): ServiceOutcome {
   const number = reader.number()
   const service = number === 0 ? undefined : present(services[number - 1], 'service of an answer')
-  const ratingGroup = service === undefined ? reader.number() : service.ratingGroup
-  const usaget = service === undefined ? reader.word() : service.usaget
+  const ratingGroup = service === undefined ? reader.number() : service.identity.ratingGroup
+  const usaget = service === undefined ? reader.word() : service.identity.usaget
   const flags = reader.u8()
   const reserved = flags & IS_RESERVED ? present(service, 'service').reservation.units : 0
   const outcome: ServiceOutcome = {
     ratingGroup,
-    serviceIdentifier: service === undefined ? '' : service.serviceIdentifier,
+    serviceIdentifier: service === undefined ? '' : service.identity.serviceIdentifier,
     usaget,
     reason: flags & HAS_REASON ? readReason(reader) : 'granted',
     granted: flags & HAS_GRANT ? reader.number() : reserved,

@@ -42,7 +42,7 @@ export async function sessionToEnd(
   const [one, ...others] = open
   if (one !== undefined && others.length === 0) return one
   if (one !== undefined) {
-    const origins = open.map(({ session }) => session.origin).sort()
+    const origins = open.map(({ session }) => session.identity.origin).sort()
     const text = `session ${sessionId} is open under ${origins.join(' and ')}`
     throw new SessionEndError('ambiguous', text, origins)
   }
@@ -57,7 +57,7 @@ function closedAlready(sessionId: string): SessionEndError {
 
 /** Asks the network element to end it. Throws `SessionEndError`. */
 export async function askToEnd(ledger: Ledger, { session }: FoundSession): Promise<void> {
-  const { origin, sessionId } = session
+  const { origin, sessionId } = session.identity
   if (!origin.startsWith(DIAMETER)) {
     const why = 'did not come over Diameter, so its network element cannot be asked to end it'
     throw new SessionEndError('unreachable', `session ${sessionId} of ${origin} ${why}`)
@@ -81,18 +81,19 @@ export async function endNow(
   nowMs: number,
 ): Promise<EndedSession> {
   const session = await releaseSession(ledger, found, settings, nowMs)
-  if (session === null) throw closedAlready(found.session.sessionId)
-  if (!session.origin.startsWith(DIAMETER)) return { session, isPublished: null }
+  if (session === null) throw closedAlready(found.session.identity.sessionId)
+  if (!session.identity.origin.startsWith(DIAMETER)) return { session, isPublished: null }
   return { session, isPublished: await publish(ledger, session) }
 }
 
-function publish({ redis }: Ledger, { origin, sessionId }: Session): Promise<boolean> {
+function publish({ redis }: Ledger, { identity }: Session): Promise<boolean> {
+  const { origin, sessionId } = identity
   return publishSessionEvent(redis, { cause: 'release', origin, sessionId })
 }
 
 /** The audit entry of a release. */
 export function releaseEntry({ session }: FoundSession, isImmediate: boolean) {
-  const { sessionId: key, origin, aid, sid } = session
+  const { sessionId: key, origin, aid, sid } = session.identity
   const type = isImmediate ? 'release' : 'ask_to_end'
   return { collection: 'sessions', type, key, old: { origin, aid, sid } }
 }

@@ -146,7 +146,7 @@ async function filterById(
     if (failure !== null && failure.name !== 'ReplyError') throw failure
     if (!Buffer.isBuffer(packed) || !packed.includes(bytes)) return []
     const session = tryUnpack(located, packed)
-    return session?.sessionId === sessionId ? [{ ...located, session }] : []
+    return session?.identity.sessionId === sessionId ? [{ ...located, session }] : []
   })
 }
 

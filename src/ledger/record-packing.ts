@@ -2,8 +2,7 @@
  * Encodes the records that a commit sends to the recorder, and results of operations.
  *
  *   record  u8 1 | lines | operations (MessagePack); u8 2 with events (MessagePack) at the end
- *   line    stamp | account, subscriber | origin | session id | rating group | usage type | called
- *           number | u8 state, with 80 added before a service identifier | the segment's part
+ *   line    stamp | names with u8 state as their flags (identity-packing.ts) | the segment's part
  *           (segment-packing.ts)
  *   result  MessagePack: [1, operation]
  */
@@ -11,6 +10,7 @@ import { Packr } from 'msgpackr'
 import { present } from '../domain/assert.ts'
 import type { BalanceEvent } from '../domain/events/event.ts'
 import type { Line, OperationLine } from '../domain/line.ts'
+import { LINE_NAMES, readLineNames, readNamesAfter, writeLineNames } from './identity-packing.ts'
 import { CorruptValueError } from './owner-packing.ts'
 import { Reader } from './reader.ts'
 import { readLineParts, writeLineParts } from './segment-packing.ts'
@@ -21,8 +21,6 @@ const RECORD_WITH_EVENTS = 2
 const RESULT_FORMAT = 1
 const packr = new Packr({ useRecords: false, moreTypes: false, int64AsType: 'number' })
 const STATES: readonly Line['state'][] = ['open', 'ended', 'closed', 'expired']
-/** Added to the state. */
-const HAS_IDENTIFIER = 0x80
 
 /** The data that a commit sends to the recorder in addition to the states of the owners. */
 export interface StreamRecord {
@@ -89,46 +87,22 @@ export function unpackRecord(packed: Buffer): StreamRecord {
 
 function writeLine(writer: Writer, line: Line): void {
   writer.string(line.stamp)
-  writer.number(line.aid)
-  writer.number(line.sid)
-  writer.string(line.origin)
-  writer.string(line.sessionId)
-  writer.number(line.ratingGroup)
-  writer.string(line.usaget)
-  writer.string(line.calledNumber)
-  const state = STATES.indexOf(line.state)
-  if (line.serviceIdentifier === '') writer.u8(state)
-  else {
-    writer.u8(state + HAS_IDENTIFIER)
-    writer.string(line.serviceIdentifier)
-  }
+  writeLineNames(writer, line, STATES.indexOf(line.state))
   writeLineParts(writer, line)
 }
 
 function readLine(reader: Reader): Line {
   const stamp = reader.string()
-  const aid = reader.number()
-  const sid = reader.number()
-  const origin = reader.word()
-  const sessionId = reader.string()
-  const ratingGroup = reader.number()
-  const usaget = reader.word()
-  const calledNumber = reader.string()
-  const marked = reader.u8()
-  const state = present(STATES[marked & ~HAS_IDENTIFIER], 'state of a line')
-  const serviceIdentifier = marked & HAS_IDENTIFIER ? reader.word() : ''
+  const { session, service } = readLineNames(reader)
+  const flags = reader.u8()
+  const state = present(STATES[flags & ~LINE_NAMES], 'state of a line')
+  readNamesAfter(flags, reader, service)
   const { version, pricing, counts } = readLineParts(reader)
   return {
     stamp,
     version,
-    aid,
-    sid,
-    origin,
-    sessionId,
-    ratingGroup,
-    serviceIdentifier,
-    usaget,
-    calledNumber,
+    session,
+    service,
     pricing,
     counts,
     state,

@@ -2,11 +2,10 @@
  * Encodes sessions; numbers, times and texts as `Writer` writes them. Lua does not read them.
  *
  *   session  u8 1, or 2 if a segment has terms after it | u8 state, with 80 added before a client |
- *            name and state of the client | origin | session id | opened | expires | last number |
- *            processed | services | answers (answer-packing.ts)
- *   service  rating group | usage type | u8 flags | service identifier | called number | last
- *            report | units of all reports, cost of the ended segments, their number | segment |
- *            reservation
+ *            name and state of the client | names | opened | expires | last number | processed |
+ *            services | answers (answer-packing.ts)
+ *   service  names with u8 flags (identity-packing.ts) | last report | units of all reports, cost
+ *            of the ended segments, their number | segment | reservation
  */
 import { present } from '../domain/assert.ts'
 import type {
@@ -17,6 +16,13 @@ import type {
   SessionState,
 } from '../domain/session.ts'
 import { type AnswerContext, readAnswer, writeAnswer } from './answer-packing.ts'
+import {
+  readNamesAfter,
+  readServiceNames,
+  readSessionNames,
+  writeServiceNames,
+  writeSessionNames,
+} from './identity-packing.ts'
 import { CorruptValueError } from './owner-packing.ts'
 import { Reader } from './reader.ts'
 import { readReservation, readSegment, writeReservation, writeSegment } from './segment-packing.ts'
@@ -31,15 +37,14 @@ const STATES: readonly SessionState[] = ['open', 'closed', 'expired', 'denied']
 /** Added to the state. */
 const HAS_CLIENT = 0x80
 
+/** Flags of a service; the other two are of its names. */
 const ACCESS_CHARGED = 1
 const OTHERS_ACCESS_CHARGED = 2
-const HAS_CALLED = 4
 const HAS_REPORT = 8
 /** Segments have ended; otherwise the reported units are those of the segment. */
 const HAS_TOTALS = 16
 const HAS_SEGMENT = 32
 const HAS_RESERVATION = 64
-const HAS_IDENTIFIER = 128
 
 export function packSession(session: Session): Buffer {
   const writer = new Writer(SESSION_BYTES)
@@ -60,8 +65,7 @@ export function writeSession(writer: Writer, session: Session): void {
     writer.string(client.name)
     writer.number(client.stateId)
   }
-  writer.string(session.origin)
-  writer.string(session.sessionId)
+  writeSessionNames(writer, session.identity)
   writer.number(openedMs)
   writer.time(session.expiresMs, openedMs)
   writer.number(session.lastNumber)
@@ -102,14 +106,10 @@ function readParts(aid: number, sid: number, sessionKey: string, reader: Reader)
   const marked = reader.u8()
   const state = present(STATES[marked & ~HAS_CLIENT], 'state of a session')
   const client = marked & HAS_CLIENT ? { name: reader.word(), stateId: reader.number() } : null
-  const origin = reader.word()
-  const sessionId = reader.string()
+  const identity = readSessionNames(reader, aid, sid)
   const openedMs = reader.number()
   const session: Session = {
-    aid,
-    sid,
-    origin,
-    sessionId,
+    identity,
     state,
     openedMs,
     client,
@@ -140,11 +140,7 @@ function writeService(writer: Writer, service: ServiceSession, sinceMs: number):
   const { segment, reservation, usedTotal, endedMicros, segmentsEnded } = service
   const used = segment === null ? 0 : segment.counts.used
   const flags = flagsOf(service, usedTotal !== used || endedMicros !== 0 || segmentsEnded !== 0)
-  writer.number(service.ratingGroup)
-  writer.string(service.usaget)
-  writer.u8(flags)
-  if (flags & HAS_IDENTIFIER) writer.string(service.serviceIdentifier)
-  if (flags & HAS_CALLED) writer.string(service.calledNumber)
+  writeServiceNames(writer, service.identity, flags)
   if (flags & HAS_REPORT) writer.time(service.reportedMs, sinceMs)
   if (flags & HAS_TOTALS) {
     writer.number(usedTotal)
@@ -160,8 +156,6 @@ function flagsOf(service: ServiceSession, hasTotals: boolean): number {
   let flags = hasTotals ? HAS_TOTALS : 0
   if (service.accessCharged) flags |= ACCESS_CHARGED
   if (service.othersAccessCharged) flags |= OTHERS_ACCESS_CHARGED
-  if (service.serviceIdentifier !== '') flags |= HAS_IDENTIFIER
-  if (service.calledNumber !== '') flags |= HAS_CALLED
   if (service.reportedMs !== 0) flags |= HAS_REPORT
   if (service.segment !== null) flags |= HAS_SEGMENT
   if (units !== 0 || slices.length > 0 || money.length > 0) flags |= HAS_RESERVATION
@@ -169,15 +163,12 @@ function flagsOf(service: ServiceSession, hasTotals: boolean): number {
 }
 
 function readService(reader: Reader, sinceMs: number): ServiceSession {
-  const ratingGroup = reader.number()
-  const usaget = reader.word()
+  const identity = readServiceNames(reader)
   const flags = reader.u8()
+  readNamesAfter(flags, reader, identity)
   const hasTotals = (flags & HAS_TOTALS) !== 0
   const service: ServiceSession = {
-    ratingGroup,
-    serviceIdentifier: flags & HAS_IDENTIFIER ? reader.word() : '',
-    usaget,
-    calledNumber: flags & HAS_CALLED ? reader.string() : '',
+    identity,
     accessCharged: (flags & ACCESS_CHARGED) !== 0,
     othersAccessCharged: (flags & OTHERS_ACCESS_CHARGED) !== 0,
     reportedMs: flags & HAS_REPORT ? reader.time(sinceMs) : 0,

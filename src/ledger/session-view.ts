@@ -5,19 +5,20 @@ import { identifierValue } from '../domain/session-services.ts'
 
 /** Times in ISO 8601, units as integers, money as decimals. */
 export function sessionView(session: Session) {
+  const { origin, sessionId, aid, sid } = session.identity
   return {
-    origin: session.origin,
-    session_id: session.sessionId,
-    aid: session.aid,
-    sid: session.sid,
+    origin,
+    session_id: sessionId,
+    aid,
+    sid,
     opened: new Date(session.openedMs).toISOString(),
     expires: new Date(session.expiresMs).toISOString(),
     // Some message formats have no request number.
     request_num: session.lastNumber < 0 ? null : session.lastNumber,
     services: session.services.map((service) => ({
-      rating_group: service.ratingGroup,
-      service_identifier: identifierValue(service.serviceIdentifier),
-      usaget: service.usaget,
+      rating_group: service.identity.ratingGroup,
+      service_identifier: identifierValue(service.identity.serviceIdentifier),
+      usaget: service.identity.usaget,
       reserved: service.reservation.units,
       reserved_money: Number(decimalText(reservedMicros(service))),
       used: service.usedTotal,

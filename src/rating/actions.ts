@@ -82,7 +82,7 @@ function mayBeStopped(
   const asks = service.requested > 0 || (service.requested === 0 && service.checksCredit)
   if (!asks || (reason !== 'granted' && reason !== 'noCredit')) return false
   // Free numbers are those of emergency services.
-  return !isFreeNumber(service.calledNumber || serviceOf(session, service).calledNumber)
+  return !isFreeNumber(service.calledNumber || serviceOf(session, service).identity.calledNumber)
 }
 
 function firstFor(

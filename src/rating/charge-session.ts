@@ -69,7 +69,7 @@ export function chargeSession(
     if (answer !== null) return { outcome: answer, commit: null }
   }
   const { aid, sid } = view.subscriber
-  const isOthers = request.refund && known !== null && known.sid !== sid
+  const isOthers = request.refund && known !== null && known.identity.sid !== sid
   const problem = isOthers ? FOREIGN_EVENT : sequenceErrorOf(known, request)
   if (problem !== null) {
     return { outcome: plainOutcome(problem.reason, problem.detail, aid, sid), commit: null }
@@ -97,10 +97,12 @@ function liveSession(session: Session | null, nowMs: number): Session | null {
 
 function openSession(view: ChargeView, request: ChargeRequest, context: ChargeContext): Session {
   return {
-    aid: view.subscriber.aid,
-    sid: view.subscriber.sid,
-    origin: request.origin,
-    sessionId: request.sessionId,
+    identity: {
+      aid: view.subscriber.aid,
+      sid: view.subscriber.sid,
+      origin: request.origin,
+      sessionId: request.sessionId,
+    },
     state: 'open',
     openedMs: context.nowMs,
     client: null,

@@ -32,7 +32,8 @@ export function effectiveRequest(
   // was announced.
   const usedBefore = service.isTotal ? -1 : service.usedBefore
   // A report may omit the called number, on which the rate may depend.
-  const calledNumber = service.calledNumber === '' ? previous.calledNumber : service.calledNumber
+  const calledNumber =
+    service.calledNumber === '' ? previous.identity.calledNumber : service.calledNumber
   const isJustThat =
     requested === service.requested &&
     used === service.used &&

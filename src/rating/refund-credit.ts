@@ -18,6 +18,7 @@ import type { CounterOwners } from '../domain/counters.ts'
 import { newCounts } from '../domain/counts.ts'
 import { addCredit, BalanceRangeError } from '../domain/credit.ts'
 import { ownerAt } from '../domain/debt.ts'
+import { serviceIdentity } from '../domain/identity.ts'
 import { emptyService, priceOf, startedService } from '../domain/segment.ts'
 import { type Payment, plainPricing } from '../domain/segment-parts.ts'
 import type { Segment, SegmentStart } from '../domain/session.ts'
@@ -141,8 +142,7 @@ class CreditWork {
       subscriber: copyOwner(subscriber),
       account: account === null ? null : copyOwner(account),
     }
-    const { ratingGroup, usaget, calledNumber } = serviceRequest
-    const service = emptyService(ratingGroup, usaget, calledNumber)
+    const service = emptyService(serviceIdentity(serviceRequest))
     this.segment = startedService(service, start, atMs).segment as Segment
   }
 

@@ -6,11 +6,12 @@ import { copyOwner, type OwnerState } from '../domain/bucket.ts'
 import type { ServiceOutcome } from '../domain/charge-outcome.ts'
 import { type ChargeRequest, MONEY_USAGE, type ServiceRequest } from '../domain/charge-request.ts'
 import { reversedCounts } from '../domain/counts.ts'
+import { isSameService, type ServiceKey, serviceIdentity } from '../domain/identity.ts'
 import type { Line } from '../domain/line.ts'
 import { lineOf, serviceTagOf } from '../domain/lines.ts'
 import { copySegment, costOf, emptyService, withSegment } from '../domain/segment.ts'
 import type { Segment, ServiceSession, Session } from '../domain/session.ts'
-import { findService, isSameService, type ServiceKey } from '../domain/session-services.ts'
+import { findService } from '../domain/session-services.ts'
 import { denied, settledOnly } from './answers.ts'
 import type { ChargeContext, IdentifiedRequest } from './decision.ts'
 import { creditRefund } from './refund-credit.ts'
@@ -140,8 +141,7 @@ class RefundWork implements Refund, UnitWork<WorkState> {
     this.subscriber = credited.owners.subscriber
     this.account = credited.owners.account
     this.#microsLeft -= credited.micros
-    const { ratingGroup, usaget, calledNumber, serviceIdentifier } = serviceRequest
-    session.services.push(emptyService(ratingGroup, usaget, calledNumber, serviceIdentifier))
+    session.services.push(emptyService(serviceIdentity(serviceRequest)))
     const service = this.#ended(session.services.length - 1, credited.segment, null)
     service.endedMicros -= credited.segment.counts.charged
     return refundOutcome(serviceRequest, serviceRequest.requested, service)
@@ -170,7 +170,9 @@ class RefundWork implements Refund, UnitWork<WorkState> {
   #money(request: ServiceRequest): ServiceOutcome {
     const { services } = this.session
     const charged = services.map((service) =>
-      service.segment !== null && isNamed(service, request) ? service.segment.counts.charged : 0,
+      service.segment !== null && isNamed(service.identity, request)
+        ? service.segment.counts.charged
+        : 0,
     )
     const most = charged.reduce((sum, micros) => sum + micros, 0)
     if (most === 0) return denied(request, 'nothingToRefund')
@@ -198,11 +200,9 @@ class RefundWork implements Refund, UnitWork<WorkState> {
     const given = this.#giveBack(refunded)
     const left = withSegment(service, remaining)
     services[index] = left
-    const { ratingGroup, calledNumber, serviceIdentifier } = service
-    const known = findService(session, { ...service, usaget: MONEY_USAGE })
-    if (known === undefined) {
-      services.push(emptyService(ratingGroup, MONEY_USAGE, calledNumber, serviceIdentifier))
-    }
+    const inMoney = serviceIdentity({ ...service.identity, usaget: MONEY_USAGE })
+    const known = findService(session, inMoney)
+    if (known === undefined) services.push(emptyService(inMoney))
     this.#ended(known === undefined ? services.length - 1 : services.indexOf(known), given, null)
     return left
   }
@@ -210,7 +210,7 @@ class RefundWork implements Refund, UnitWork<WorkState> {
   #whole(index: number, segment: Segment): ServiceOutcome {
     const service = this.#ended(index, recomputable(this.#giveBack(segment)), null)
     service.usedTotal -= segment.counts.used
-    return refundOutcome(service, segment.counts.used, service)
+    return refundOutcome(service.identity, segment.counts.used, service)
   }
 
   /** Records the line of the refunded part, and leaves the rest to the service. */
@@ -230,11 +230,13 @@ class RefundWork implements Refund, UnitWork<WorkState> {
   /** Index of the service of the event to refund; -1 if no refundable service matches. */
   #indexOf(key: ServiceKey): number {
     const { services } = this.session
-    const exact = services.findIndex((one) => one.segment !== null && isSameService(one, key))
+    const exact = services.findIndex(
+      (one) => one.segment !== null && isSameService(one.identity, key),
+    )
     if (exact >= 0) return exact
-    const [one, ...more] = services.flatMap((service, index) => {
-      const isLeft = service.segment !== null && service.usaget === key.usaget
-      return isLeft && isNamed(service, key) ? [index] : []
+    const [one, ...more] = services.flatMap(({ identity, segment }, index) => {
+      const isLeft = segment !== null && identity.usaget === key.usaget
+      return isLeft && isNamed(identity, key) ? [index] : []
     })
     return one !== undefined && more.length === 0 ? one : -1
   }

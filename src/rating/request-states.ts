@@ -119,7 +119,8 @@ export class RequestStates {
     const subscriber = this.#subscriber
     const account = this.#account
     const state = { subscriber, account, service }
-    const { usaget, segment, reservation } = service
+    const { identity, segment, reservation } = service
+    const { usaget } = identity
     const {
       atMs = this.#request.eventTimeMs,
       carriedReservation,
@@ -152,7 +153,7 @@ export class RequestStates {
   store(service: ServiceSession): void {
     const { session } = this
     const { services } = session
-    const previous = findService(session, service)
+    const previous = findService(session, service.identity)
     if (previous === undefined) {
       session.services = appended(services, service)
       return

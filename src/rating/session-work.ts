@@ -91,8 +91,8 @@ export class SessionWork implements UnitWork<WorkState> {
         reason === 'capReached'
           ? this.#barredBy
           : detailOf(reason, services, request, this.#context.profile, this.#hasExpired),
-      aid: session.aid,
-      sid: session.sid,
+      aid: session.identity.aid,
+      sid: session.identity.sid,
       transactionId: request.pretend
         ? ''
         : transactionIdOf(identified.sessionKey, session, session.processed + 1),
@@ -348,9 +348,7 @@ export class SessionWork implements UnitWork<WorkState> {
 
   /** Closes a service without usage. It has a line unless it cannot be rated. */
   #closeUnused(service: ServiceSession): void {
-    const { ratingGroup, serviceIdentifier, usaget, calledNumber } = service
-    const named = { ratingGroup, serviceIdentifier, usaget, calledNumber }
-    const effective = serviceRequest({ ...named, requested: 0 })
+    const effective = serviceRequest({ ...service.identity, requested: 0 })
     const rated = this.#rate(effective, service)
     if (typeof rated !== 'string') this.#settleRated(service, effective, rated, EMPTY_RESERVATION)
   }

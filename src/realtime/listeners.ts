@@ -3,10 +3,10 @@ import { nextDescriptor } from './descriptors.ts'
 import { createRateTable } from './http/rate-limits.ts'
 import { type EventLoopError, LoopHandle } from './loop-handle.ts'
 import { createNodeState, type LoopData, type NodeState, type WorkerPort } from './loop-messages.ts'
-import { createRouteTable } from './routes.ts'
 import type { ServePort } from './shared-workers.ts'
 import { type Realtime, type RealtimeOptions, startRealtime } from './start.ts'
 import { loopConfig, type ThreadContext, workersOf } from './thread-context.ts'
+import { createRouteTable } from './worker-routes.ts'
 
 export interface ListenersOptions extends Omit<RealtimeOptions, 'threadContext'> {
   /** Module of the thread of an additional event loop, which calls `runLoop`. */

@@ -6,8 +6,8 @@ import type { Config } from '../config/schema.ts'
 import type { ClockOffset } from '../runtime/clock.ts'
 import type { MetricsSnapshot } from '../runtime/metrics.ts'
 import type { RateTable } from './http/rate-limits.ts'
-import type { RouteTable } from './routes.ts'
 import type { ListenPort } from './thread-context.ts'
+import type { RouteTable } from './worker-routes.ts'
 
 /** Worker data of such a thread. */
 export interface LoopData {

@@ -9,7 +9,6 @@ import { Deadlines } from './deadlines.ts'
 import { DistantWorker } from './distant-worker.ts'
 import { type HangWatch, watchForHangs } from './hang-watch.ts'
 import { type BuiltWorker, InlineWorker } from './inline-worker.ts'
-import { createRoutes, type Routes } from './routes.ts'
 import { SessionOrder } from './session-order.ts'
 import type { SharedWorkers } from './shared-workers.ts'
 import {
@@ -19,6 +18,7 @@ import {
   WorkerQueue,
   type WorkerQueueOptions,
 } from './worker-queue.ts'
+import { createRoutes, type Routes } from './worker-routes.ts'
 import { awaitStart, WorkerThread } from './worker-thread.ts'
 
 export interface PoolOptions {

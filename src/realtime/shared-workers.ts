@@ -1,5 +1,5 @@
 import type { MessagePort } from 'node:worker_threads'
-import type { RouteTable } from './routes.ts'
+import type { RouteTable } from './worker-routes.ts'
 
 /**
  * The workers of the process as one event loop reaches them: its own, and those of other loops over

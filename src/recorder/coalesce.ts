@@ -48,10 +48,10 @@ export function coalesce(entries: readonly EntryContent[]): FlushRecords {
 
 function ownersWithFallingPrices(lines: Iterable<Line>): Set<string> {
   const keys = new Set<string>()
-  for (const { aid, sid, pricing } of lines) {
+  for (const { session, pricing } of lines) {
     const { tariff, others } = pricing
     if (!canFall(tariff) && !others.some((other) => canFall(other.tariff))) continue
-    keys.add(ownerKey({ aid, sid })).add(ownerKey({ aid, sid: 0 }))
+    keys.add(ownerKey(session)).add(ownerKey({ aid: session.aid, sid: 0 }))
   }
   return keys
 }

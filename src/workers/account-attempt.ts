@@ -81,7 +81,7 @@ export class AccountAttempt {
     const latest = this.#sessions?.get(sessionKey)?.session
     // Another subscriber's session of this id matters only to a request that opens one.
     const isVisible =
-      latest !== undefined && (latest.sid === state.sid || registersSession(request))
+      latest !== undefined && (latest.identity.sid === state.sid || registersSession(request))
     const session = isVisible ? latest : cached.session(sessionKey)
     return { subscriber: state, account: this.#sharedState, session }
   }
@@ -139,7 +139,7 @@ export class AccountAttempt {
   ): void {
     const { sessionKey, request } = item
     const known = this.#sessions?.get(sessionKey)
-    const isKnown = known !== undefined && known.session.sid === session.sid
+    const isKnown = known !== undefined && known.session.identity.sid === session.identity.sid
     const isTakenOver = known !== undefined && !isKnown
     const before = isTakenOver ? owner.cached.session(sessionKey) : viewed
     const written = isKnown ? known : this.#begin(item, owner, session, before, isTakenOver)

@@ -11,7 +11,7 @@ import { StoreDownError } from '../store/redis.ts'
 import type { FencedOwners } from './batch-executor.ts'
 import type { CachedOwner, OwnerCache } from './owner-cache.ts'
 import { type PendingCharge, profileInstantOf, queriesOf } from './pending-charge.ts'
-import type { PoolCheck } from './pools.ts'
+import type { PoolCheck } from './pool-check.ts'
 import {
   type CachedProfile,
   type ProfileCache,

@@ -11,6 +11,7 @@ import {
 } from '../../src/domain/bucket.ts'
 import { type Credit, credit } from '../../src/domain/credit.ts'
 import { debtorOf } from '../../src/domain/debt.ts'
+import { serviceIdentity } from '../../src/domain/identity.ts'
 import { emptyService } from '../../src/domain/segment.ts'
 import type { Segment } from '../../src/domain/session.ts'
 import { settle } from '../../src/domain/settle.ts'
@@ -40,7 +41,7 @@ const PLAIN = tariffFrom('1/1')
 class DebtFixture {
   subscriber: OwnerState
   account: OwnerState
-  service = emptyService(-1, 'data', '')
+  service = emptyService(serviceIdentity({ usaget: 'data' }))
 
   constructor(buckets: string) {
     const { subscriber, account } = ownersFrom(buckets)

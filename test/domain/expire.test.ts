@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { bucketOrder, type OwnerState, paysFor } from '../../src/domain/bucket.ts'
 import { expireSession } from '../../src/domain/expire.ts'
+import { serviceIdentity } from '../../src/domain/identity.ts'
 import { emptyService } from '../../src/domain/segment.ts'
 import type { ServiceSession } from '../../src/domain/session.ts'
 import { settle } from '../../src/domain/settle.ts'
@@ -19,7 +20,7 @@ interface Owners {
 /** Uses units of a service and reserves further ones. */
 function serve(owners: Owners, index: number, used: number, requested: number) {
   const next = startOf(TARIFF, { key: 'k' })
-  const service = emptyService(index, 'data', '')
+  const service = emptyService(serviceIdentity({ ratingGroup: index, usaget: 'data' }))
   const order = bucketOrder(owners.subscriber, owners.account, paysFor('data'), 0)
   const plain = { exact: false, order, nextOrder: order, atMs: 0, end: 'none' as const }
   const program = { ...plain, used, requested, next }

@@ -16,6 +16,7 @@ import {
 } from '../../src/domain/bucket.ts'
 import type { Settlement } from '../../src/domain/charge-program.ts'
 import { openCounters, UNLIMITED_TOTAL } from '../../src/domain/counters.ts'
+import { serviceIdentity } from '../../src/domain/identity.ts'
 import { emptyService, startedService } from '../../src/domain/segment.ts'
 import type { CategoryPrice, Payment } from '../../src/domain/segment-parts.ts'
 import type { Segment, ServiceSession } from '../../src/domain/session.ts'
@@ -77,7 +78,9 @@ const PERIOD = { fromMs: 0, toMs: 1000 }
 class Trial {
   subscriber: OwnerState
   account: OwnerState
-  readonly services: ServiceSession[] = [0, 1].map((group) => emptyService(group, 'data', ''))
+  readonly services: ServiceSession[] = [0, 1].map((group) =>
+    emptyService(serviceIdentity({ ratingGroup: group, usaget: 'data' })),
+  )
   readonly used = [0, 0]
   readonly ended: Segment[] = []
   /** By slot and id of the counter. */
@@ -321,7 +324,11 @@ it('over-use of an old cycle is charged, although the limit of its account is go
   const limitCounter = { owner: 1, id: 9 } as const
   const payers: FundingSource[] = [{ owner: 0, id: 1, isGroup: false, limitCounter: limitCounter }]
   const next = startOf(PLAIN, { isPrepaid: false, fundingSources: payers })
-  const service = startedService(emptyService(0, 'data', ''), next, 0)
+  const service = startedService(
+    emptyService(serviceIdentity({ ratingGroup: 0, usaget: 'data' })),
+    next,
+    0,
+  )
   const program = { used: 30, requested: 0, exact: false, order: [], nextOrder: [], next: null }
   const account = ownerOf([], { sid: 0 })
   const settled = settle(

@@ -11,6 +11,7 @@ import {
 } from '../../src/domain/bucket.ts'
 import type { PrepaidInclude } from '../../src/domain/catalogue.ts'
 import { credit } from '../../src/domain/credit.ts'
+import { serviceIdentity } from '../../src/domain/identity.ts'
 import { emptyService } from '../../src/domain/segment.ts'
 import type { Segment, ServiceSession } from '../../src/domain/session.ts'
 import { settle } from '../../src/domain/settle.ts'
@@ -113,7 +114,7 @@ interface Series {
 class Trial {
   #owners: { subscriber: OwnerState; account: OwnerState }
   readonly #services: ServiceSession[] = SERVICES.map((usaget, index) =>
-    emptyService(index, usaget, ''),
+    emptyService(serviceIdentity({ ratingGroup: index, usaget })),
   )
   readonly #model: ModelAccount
   readonly #modelServices: ModelService[] = SERVICES.map((usaget) => modelService(usaget))

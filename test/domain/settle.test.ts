@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { type Bucket, bucketOrder, type OwnerState, paysFor } from '../../src/domain/bucket.ts'
 import type { Settlement } from '../../src/domain/charge-program.ts'
+import { serviceIdentity } from '../../src/domain/identity.ts'
 import { UNLIMITED } from '../../src/domain/pricing/tier.ts'
 import { emptyService } from '../../src/domain/segment.ts'
 import { settle } from '../../src/domain/settle.ts'
@@ -34,7 +35,7 @@ interface Step {
 /** One service of one subscriber, settled step by step. */
 class SettleFixture {
   subscriber: OwnerState
-  service = emptyService(-1, 'data', '')
+  service = emptyService(serviceIdentity({ usaget: 'data' }))
   readonly #tariff: Tariff
 
   constructor(tariff: string, buckets: string | Bucket[]) {

@@ -2,7 +2,9 @@ import { readFileSync } from 'node:fs'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { Bucket, OwnerState } from '../../src/domain/bucket.ts'
+import { serviceIdentity } from '../../src/domain/identity.ts'
 import { UNLIMITED } from '../../src/domain/pricing/tier.ts'
+import { emptyService } from '../../src/domain/segment.ts'
 import { type Payment, type Pricing, plainPricing } from '../../src/domain/segment-parts.ts'
 import type { Segment, Session } from '../../src/domain/session.ts'
 import type { Tariff } from '../../src/domain/tariff.ts'
@@ -185,6 +187,21 @@ describe(`packed values (seed ${SEED})`, () => {
     expect(packed.toString('hex')).toBe(`${begin}${price}77${counted}c9c4f6000000000001${begun}00`)
   })
 
+  it('have the same bytes in all releases: all names of a service, and of its line', () => {
+    const names = { ratingGroup: 10, serviceIdentifier: '7,9', usaget: 'call', calledNumber: '112' }
+    const service = { ...emptyService(serviceIdentity(names)), accessCharged: true }
+    const times = { openedMs: 0, expiresMs: 1000, lastNumber: -1, processed: 0 }
+    const held = sessionOf(7, 's', { origin: 'gw', ...times, services: [service] })
+    const [named, called] = ['0a0463616c6c', '03313132']
+    expect(packSession(held).toString('hex')).toBe(
+      `0100026777017300c3e8f8000001${named}8503372c39${called}00`,
+    )
+    const line = lineOf({ ...names, state: 'ended' })
+    expect(packRecord({ lines: [line], operations: [] }).toString('hex')).toMatch(
+      new RegExp(`^01010173010704687474700173${named}${called}8103372c39`),
+    )
+  })
+
   it('share the price that they were read with', () => {
     const [each] = fc.sample(segment, { seed: 1, numRuns: 1 })
     const held = sessionOf(1, 'a', { services: [{ ...SERVICE, segment: each as never }] })
@@ -244,23 +261,10 @@ describe(`packed values (seed ${SEED})`, () => {
 
 const KEY = 'FTKzLYViJvRYw8tEVjnfTG'
 
-const SERVICE = {
-  serviceIdentifier: '',
-  ratingGroup: 10,
-  usaget: 'data',
-  calledNumber: '',
-  accessCharged: false,
-  othersAccessCharged: false,
-  reportedMs: 0,
-  usedTotal: 0,
-  endedMicros: 0,
-  segmentsEnded: 0,
-  segment: null,
-  reservation: { units: 0, slices: [], money: [] },
-}
+const SERVICE = emptyService(serviceIdentity({ ratingGroup: 10, usaget: 'data' }))
 
 function repacked(one: Session, key = KEY): Session {
-  return unpackSession(one.aid, one.sid, key, packSession(one))
+  return unpackSession(one.identity.aid, one.identity.sid, key, packSession(one))
 }
 
 function doubleOf(value: number): Buffer {

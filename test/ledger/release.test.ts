@@ -36,7 +36,7 @@ async function start(sid: number, sessionId: string, origin = 'test') {
 async function openOf(aid: number, sid = 0): Promise<string[]> {
   const found: string[] = []
   for await (const { session } of openSessionsOf(scene().ledger, { aid, sid })) {
-    found.push(session.sessionId)
+    found.push(session.identity.sessionId)
   }
   return found.sort()
 }
@@ -89,7 +89,9 @@ describe('open sessions', () => {
     await start(201, 'same', 'diameter:net/gy')
     await start(2, 'same but longer')
     const origins = async () =>
-      (await findSessionsById(scene().ledger, 'same')).map(({ session }) => session.origin).sort()
+      (await findSessionsById(scene().ledger, 'same'))
+        .map(({ session }) => session.identity.origin)
+        .sort()
     expect(await origins()).toEqual(['diameter:net/gy', 'http'])
     await release(await locationOf('same', 'http'))
     expect(await origins()).toEqual(['diameter:net/gy'])

@@ -71,7 +71,8 @@ describe('bar', () => {
       'noRate',
     ])
     expect(outcome.detail).toBe('none not charged: No rate, or rate is blocked')
-    expect(scene.sessions.get('s')?.services.map(({ usaget }) => usaget)).toEqual(['call'])
+    const left = scene.sessions.get('s')?.services.map(({ identity }) => identity.usaget)
+    expect(left).toEqual(['call'])
   })
 
   it('denies an event by the balance before it, and moves nothing', () => {

@@ -127,8 +127,18 @@ describe('several services of one session', () => {
       | release 2 | call    | 60   |      | granted | 0     | 180    | 25    |
     `)
     expect(scene.lines.slice(-2)).toMatchObject([
-      { usaget: 'call', state: 'closed', version: 2, counts: { used: 70, charged: 25 } },
-      { usaget: 'data', state: 'closed', version: 2, counts: { used: 20, charged: 0 } },
+      {
+        service: { usaget: 'call' },
+        state: 'closed',
+        version: 2,
+        counts: { used: 70, charged: 25 },
+      },
+      {
+        service: { usaget: 'data' },
+        state: 'closed',
+        version: 2,
+        counts: { used: 20, charged: 0 },
+      },
     ])
     expect(scene.sessions.get('s')).toMatchObject({ state: 'closed', services: [] })
   })
@@ -235,7 +245,7 @@ describe('an event', () => {
     expect(refused).toMatchObject({ reason: 'noCredit', services: [{ granted: 0 }] })
     expect(scene.bucket('MONEY')).toMatchObject({ free: 2, reserved: 0, spent: 48 })
     expect(scene.lines).toMatchObject([
-      { sessionId: 'a', state: 'closed', counts: { used: 16, charged: 48 } },
+      { session: { sessionId: 'a' }, state: 'closed', counts: { used: 16, charged: 48 } },
     ])
     expect(scene.sessions.get('a')?.state).toBe('closed')
   })

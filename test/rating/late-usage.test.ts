@@ -194,7 +194,7 @@ describe('a session that may expire at any time', () => {
         }
         const lines = [...newest(scene.lines).values()]
         for (const [usaget, total] of Object.entries(used)) {
-          const own = lines.filter((line) => line.usaget === usaget)
+          const own = lines.filter((line) => line.service.usaget === usaget)
           expect(own.reduce((sum, line) => sum + line.counts.used, 0)).toBe(total)
           const chargedUnits = own.reduce((sum, line) => sum + line.counts.chargedUnits, 0)
           const charged = own.reduce((sum, line) => sum + line.counts.charged, 0)

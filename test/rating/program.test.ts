@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { SubscriberProfile } from '../../src/domain/catalogue.ts'
 import type { ServiceRequest } from '../../src/domain/charge-request.ts'
+import { serviceIdentity } from '../../src/domain/identity.ts'
 import { emptyService, startedService } from '../../src/domain/segment.ts'
 import {
   buildProgram,
@@ -88,7 +89,7 @@ describe('a rated service', () => {
 })
 
 describe('the catalogue', () => {
-  const idle = emptyService(-1, 'data', '')
+  const idle = emptyService(serviceIdentity({ usaget: 'data' }))
   const { segment } = startedService(idle, startOf(tariffFrom('1/1'), { endMs: 10 }), 0)
   const held = { units: 1, slices: [{ bucket: null, units: 1, isCovered: false }], money: [] }
   it.each([
@@ -159,7 +160,11 @@ describe('a charge program', () => {
   ])('names %s', (_what, use, ids) => {
     const owners = { subscriber: ownerOf([moneyOf(5)]), account: null }
     const start = startOf(tariffFrom('1/1'))
-    const segment = startedService(emptyService(-1, 'data', ''), start, 0).segment
+    const segment = startedService(
+      emptyService(serviceIdentity({ usaget: 'data' })),
+      start,
+      0,
+    ).segment
     const rest = { usaget: 'data', requested: 0, atMs: 1, end: 'none', exact: false } as const
     const catalogue = catalogueOf([], [])
     const { order } = buildProgram(catalogue, owners, segment, null, { ...rest, ...use })

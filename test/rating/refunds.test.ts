@@ -17,7 +17,9 @@ import {
 } from '../support/rating/refund-scene.ts'
 
 const sums = (lines: readonly Line[]) =>
-  lines.map(({ usaget, counts: { used, charged, debt } }) => ({ usaget, used, charged, debt }))
+  lines.map(({ service: { usaget }, counts: { used, charged, debt } }) => {
+    return { usaget, used, charged, debt }
+  })
 
 describe('a partial refund of an event', () => {
   it('returns units until none of the event remain', () => {

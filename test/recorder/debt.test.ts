@@ -59,7 +59,10 @@ it('recorded debt is of the newest version, repaid or taken back altogether', as
 })
 
 it('no debt is recorded for owners that never had any', async () => {
-  await record([owing(13, 1, 0), owing(0, 5, 0)], [{ ...falling(3), sid: 13, stamp: 'other' }])
+  await record(
+    [owing(13, 1, 0), owing(0, 5, 0)],
+    [withFields(falling(3), { sid: 13, stamp: 'other' })],
+  )
   const recorded = await stores().catalog.balances.find({ bucket_id: 0 }).toArray()
   expect(recorded.map(({ sid }) => sid).sort()).toEqual([0, 11, 12])
 })

@@ -93,7 +93,7 @@ describe('a round', () => {
     for (const index of many) lines[index] = await use(stores().ledger, lines[index] as Line, 1)
     expect(await requestRecording(stores().ledger.redis)).toBe(true)
     await expect.poll(() => counts.recorded).toBe(1_041)
-    const isCurrent = (line: Line) => ({ session_id: line.sessionId, v: line.version })
+    const isCurrent = (line: Line) => ({ session_id: line.session.sessionId, v: line.version })
     const current = () => stores().catalog.lines.countDocuments({ $or: lines.map(isCurrent) })
     expect(await current()).toBeLessThan(520)
     isRefusing = true

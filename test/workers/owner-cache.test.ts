@@ -9,7 +9,7 @@ function loaded(aid: number, sid: number, version = 0): LoadedOwner {
   return { state: { ...emptyOwner(aid, sid), version }, fence, sessions: [] }
 }
 
-const anOpenSession = () => sessionOf(11, 'a;1;2')
+const openedBy = (aid: number) => sessionOf(11, 'a;1;2', { aid })
 
 describe('cached owners', () => {
   it('are found by account and subscriber, shared ones by 0', () => {
@@ -75,16 +75,16 @@ describe('cached owners', () => {
 
   it('stay readable for a batch that uses them when they are dropped or replaced', () => {
     const cache = new OwnerCache(10)
-    const open = { ...anOpenSession(), aid: 1, sid: 11 }
+    const open = openedBy(1)
     const used = cache.take({ ...loaded(1, 11, 5), sessions: [open] }, ['a'])
     const state = used.state()
     cache.take(loaded(1, 11, 6), [])
     cache.drop(1, 11)
     // Owners that come later use the memory of both.
     for (let aid = 2; aid < 500; aid += 1) {
-      cache.take({ ...loaded(aid, 11, aid), sessions: [{ ...open, aid }] }, ['b'])
+      cache.take({ ...loaded(aid, 11, aid), sessions: [openedBy(aid)] }, ['b'])
       cache.drop(aid, 11)
-      cache.take({ ...loaded(aid, 11, aid + 1), sessions: [{ ...open, aid }] }, ['b'])
+      cache.take({ ...loaded(aid, 11, aid + 1), sessions: [openedBy(aid)] }, ['b'])
     }
     expect(used.state()).toEqual(state)
     expect(used.session('a')).toEqual(open)
@@ -92,23 +92,22 @@ describe('cached owners', () => {
 
   it('keep their sessions when they are used again before they are evicted', () => {
     const cache = new OwnerCache(10)
-    const open = anOpenSession()
     for (let aid = 1; aid < 40; aid += 1) {
-      cache.take({ ...loaded(aid, 11, aid), sessions: [{ ...open, aid }] }, ['a'])
-      expect(cache.get(1, 11)?.session('a')).toEqual({ ...open, aid: 1, sid: 11 })
+      cache.take({ ...loaded(aid, 11, aid), sessions: [openedBy(aid)] }, ['a'])
+      expect(cache.get(1, 11)?.session('a')).toEqual(openedBy(1))
     }
   })
 
   it('remember that a session is absent, and forget sessions beyond the maximum', () => {
     const cache = new OwnerCache(10)
-    const owner = cache.take({ ...loaded(1, 11), sessions: [null, anOpenSession()] }, ['a', 'b'])
+    const owner = cache.take({ ...loaded(1, 11), sessions: [null, openedBy(1)] }, ['a', 'b'])
     expect([owner.hasSession('a'), owner.session('a')]).toEqual([true, null])
     cache.take({ ...loaded(1, 11), sessions: [null] }, ['b'])
     expect([owner.hasSession('b'), owner.session('b')]).toEqual([true, null])
     for (let index = 0; index < SESSIONS_MAX - 2; index += 1) owner.takeSession(`c${index}`, null)
     owner.trimSessions()
     expect(owner.sessionCount).toBe(SESSIONS_MAX)
-    owner.takeSession('d', anOpenSession())
+    owner.takeSession('d', openedBy(1))
     owner.trimSessions()
     expect([owner.sessionCount, owner.hasSession('a')]).toEqual([0, false])
   })

@@ -223,8 +223,7 @@ it(`two workers and the sweep agree with the model (seed ${SEED})`, async () => 
   const { lines, operations } = await readStreams()
   const paid = new Map<string, number>()
   for (const {
-    aid,
-    sid,
+    session: { aid, sid },
     counts: { payments },
   } of lines) {
     for (const { owner, bucketId, amount } of payments) {

@@ -70,7 +70,7 @@ function addFamily(
     method: METHODS,
     url: `/${family}/:action`,
     config: {
-      access: 'asked',
+      access: 'checkedByRoute',
       bodies: 'large',
       readsByGet: ({ params }) => actionOf(params as { action: string })?.writesByGet !== true,
     },
@@ -100,7 +100,7 @@ function addAction(
       url,
       ...(body !== undefined && { bodyLimit: body.bytesMax }),
       config: {
-        access: 'asked',
+        access: 'checkedByRoute',
         bodies: 'large',
         // The other actions refuse GET, or only read.
         ...(writesByGet !== true && { readsByGet: true }),

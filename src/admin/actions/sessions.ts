@@ -84,9 +84,9 @@ export const sessions = action({
       minutes === undefined ? Number.POSITIVE_INFINITY : call.nowMs - minutes * MINUTE_MS,
     )
     const isSelected = (session: Session) =>
-      (sid === undefined || session.sid === sid) &&
-      (origin === undefined || isOf(session.origin, origin)) &&
-      (usaget === undefined || session.services.some((each) => each.usaget === usaget)) &&
+      (sid === undefined || session.identity.sid === sid) &&
+      (origin === undefined || isOf(session.identity.origin, origin)) &&
+      (usaget === undefined || session.services.some((each) => each.identity.usaget === usaget)) &&
       session.openedMs < endMs
     const from = after === undefined ? FIRST_SESSION : positionOf(after, call)
     const page =

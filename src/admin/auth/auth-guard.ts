@@ -87,7 +87,7 @@ export function createAuthGuard(options: AuthGuardOptions): AuthGuard {
       const caller = await resolve(request, parameters)
       checkRoles(request, caller, needed)
       // A route that checks roles later begins with any user.
-      const isBegin = request.routeOptions.config.access === 'asked' && needed === 'user'
+      const isBegin = request.routeOptions.config.access === 'checkedByRoute' && needed === 'user'
       if (!isBegin) refuseWriteByLink(request, caller)
       return caller
     } catch (error) {
@@ -113,7 +113,7 @@ export function createAuthGuard(options: AuthGuardOptions): AuthGuard {
         if (access !== 'public') await identify(options, request, reply)
         request.isUnidentified = !isOpen && request.caller === null
         if (access === 'public') return
-        if (access !== 'asked') await admit(request, queryParameters(request.url), access)
+        if (access !== 'checkedByRoute') await admit(request, queryParameters(request.url), access)
       })
     },
     admit,

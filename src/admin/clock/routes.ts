@@ -28,7 +28,7 @@ const MOVERS = [ADMIN] as const
 
 const show = get(PATH, {
   access: READERS,
-  isAsked: true,
+  isCheckedByRoute: true,
   about: 'Show the time of the installation',
   answer: {
     description: 'The clock.',
@@ -52,7 +52,7 @@ const show = get(PATH, {
 
 const move = post(PATH, {
   access: MOVERS,
-  isAsked: true,
+  isCheckedByRoute: true,
   about: 'Move a test clock forward and run what is due',
   request: {
     parameters: { to: text('Time in ISO 8601, not before the present one.') },

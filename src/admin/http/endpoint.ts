@@ -44,7 +44,7 @@ interface Declared<A> {
   /** Public if `admin.openPaths` has it. */
   readonly openPath?: Config['admin']['openPaths'][number]
   /** `run` calls `admit`: credentials may be in the body, or the roles depend on parameters. */
-  readonly isAsked?: true
+  readonly isCheckedByRoute?: true
   /** Served by POST, too. */
   readonly isAlsoPosted?: true
   /** A call by GET writes; callers with a session cookie must then use POST. */
@@ -118,10 +118,10 @@ export function addEndpoints<D>(
   openPaths: Config['admin']['openPaths'] = [],
 ): void {
   for (const each of endpoints) {
-    const { method, isAlsoPosted, writesByGet, path, isAsked, openPath, config } = each
+    const { method, isAlsoPosted, writesByGet, path, isCheckedByRoute, openPath, config } = each
     const reads = method === 'GET' && !writesByGet ? ({ readsByGet: true } as const) : {}
     const isOpen = openPath !== undefined && openPaths.includes(openPath)
-    const access = isOpen ? 'public' : isAsked ? 'asked' : each.access
+    const access = isOpen ? 'public' : isCheckedByRoute ? 'checkedByRoute' : each.access
     routes.route({
       method: isAlsoPosted ? ['GET', 'POST'] : method,
       url: path,
@@ -140,7 +140,7 @@ export function refuseOtherMethods(
   routes.route({
     method: ['PUT', 'PATCH', 'DELETE'],
     url,
-    config: { ...config, access: 'asked' },
+    config: { ...config, access: 'checkedByRoute' },
     async handler({ method }, reply) {
       reply.header('allow', 'GET, POST')
       throw new RequestError(405, `${method} is not allowed: use GET to read and POST ${use}`)

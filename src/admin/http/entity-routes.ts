@@ -52,7 +52,7 @@ export function addEntityApi(
     const handle = (request: FastifyRequest<Called>, reply: FastifyReply) =>
       answer(api, admit, request, reply)
     for (const url of ['/billapi/:collection/:action', '/billapi/:collection/:action/:id']) {
-      const config = { access: 'asked', bodies: 'large', readsByGet: true } as const
+      const config = { access: 'checkedByRoute', bodies: 'large', readsByGet: true } as const
       routes.route<Called>({ method: ['GET', 'POST'], url, config, handler: handle })
       routes.route({
         method: OTHER_METHODS,

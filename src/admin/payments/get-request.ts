@@ -50,7 +50,7 @@ export const GET_REQUEST = get('/paymentgateways/getRequest', {
   isAlsoPosted: true,
   writesByGet: true,
   access: ACCESS,
-  isAsked: true,
+  isCheckedByRoute: true,
   about: 'Send a customer to a hosted page, as `/api/cards`',
   request: {
     parameters: {

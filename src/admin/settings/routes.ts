@@ -60,7 +60,7 @@ const REFUSED = [
 ] as const
 const read = get('/api/settings', {
   access: ['read'],
-  isAsked: true,
+  isCheckedByRoute: true,
   about: 'Read settings; security settings require admin',
   config: { bodies: 'large' },
   request: {
@@ -79,7 +79,7 @@ const read = get('/api/settings', {
 
 const change = post('/api/settings', {
   access: [ADMIN],
-  isAsked: true,
+  isCheckedByRoute: true,
   about: 'Change settings',
   config: { bodies: 'large' },
   request: {

@@ -54,8 +54,9 @@ export function explanationLines({ aid, causes, mends, unsettled }: DifferenceCa
 }
 
 function differentText({ ledgerLine, recorded }: SegmentLine, money: MoneyFormat): string {
-  const { sessionId, stamp, sid, version } = ledgerLine
-  const { used, charged } = ledgerLine.counts
+  const { stamp, version, session, counts } = ledgerLine
+  const { sessionId, sid } = session
+  const { used, charged } = counts
   const where = `session ${sessionId} of subscriber ${sid}, line ${stamp}`
   const has = `the ledger has version ${version} with ${usageText(used, charged, money)}`
   if (recorded === null) return `${where}: not on record; ${has}`
@@ -156,7 +157,8 @@ function mendTexts(plan: OwnerPlan, money: MoneyFormat): string[] {
   const { owner, buckets, debt, sessions, after } = plan
   const who = ownerText(owner.sid)
   const records = sessions.map(
-    ({ session }) => `records the lines of session ${session.sessionId} as the ledger has them`,
+    ({ session }) =>
+      `records the lines of session ${session.identity.sessionId} as the ledger has them`,
   )
   const owed = after.owed - owner.owed
   const texts = [

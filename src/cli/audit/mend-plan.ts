@@ -194,7 +194,7 @@ class Deltas {
   #add(standing: SegmentLine['ledgerLine'], recorded: SegmentLine['recorded'], sid: number): void {
     const spent = new Map<number, number>()
     const credited = new Map<number, number>()
-    const isOurs = (isShared: boolean) => (isShared ? sid === 0 : standing.sid === sid)
+    const isOurs = (isShared: boolean) => (isShared ? sid === 0 : standing.session.sid === sid)
     const take = (payment: PaymentDocument, sign: 1 | -1) => {
       if (!isOurs(payment.owner === 'account')) return
       const { bucket_id: id } = payment

@@ -2,6 +2,7 @@
  * Adjusts open sessions that continue from an earlier state than the recorded one: their next lines
  * must neither be dropped as outdated nor overwrite usage that is already charged. Pure.
  */
+import { serviceOfDocument } from '../../catalog/records/usage/line-document.ts'
 import { sessionTagOf } from '../../domain/lines.ts'
 import { emptyService } from '../../domain/segment.ts'
 import type { Segment, ServiceSession } from '../../domain/session.ts'
@@ -49,7 +50,7 @@ function withSegmentBehind(
   { service: index, segment: number, recorded }: LaterLine,
 ): ServiceSession[] {
   if (index > services.length) return services
-  const service = services[index] ?? serviceOf(recorded)
+  const service = services[index] ?? emptyService(serviceOfDocument(recorded))
   const { segment } = service
   const next: ServiceSession = {
     ...service,
@@ -66,12 +67,3 @@ function withSegmentBehind(
 function withoutAccess(segment: Segment): Segment {
   return { ...segment, counts: { ...segment.counts, access: false } }
 }
-
-function serviceOf(recorded: LaterLine['recorded']): ServiceSession {
-  const { rating_group, usaget, called_number, service_identifier } = recorded
-  const identifier = service_identifier === null ? '' : String(service_identifier)
-  return emptyService(rating_group ?? NO_RATING_GROUP, usaget, called_number, identifier)
-}
-
-/** Same value as in requests without a rating group (domain/charge-request.ts). */
-const NO_RATING_GROUP = -1

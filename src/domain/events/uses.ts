@@ -43,7 +43,7 @@ export function usesOf(
   const uses: Use[] = []
   if (request.refund || request.kind === 'event') {
     // Their lines are complete, and their sessions keep the segments for refunds.
-    for (const line of lines) addTo(uses, line.usaget, line, line.stamp, 1)
+    for (const line of lines) addTo(uses, line.service.usaget, line, line.stamp, 1)
     return uses.filter(isUse)
   }
   const former = before !== null && before.openedMs === session.openedMs ? before.services : NONE
@@ -53,7 +53,7 @@ export function usesOf(
     const service = services[index]
     const now = service?.segment ?? null
     if (service !== undefined && last !== null && last.number === now?.number) {
-      const use = newUse(service.usaget, now, '', index, now.number)
+      const use = newUse(service.identity.usaget, now, '', index, now.number)
       add(use, last, -1)
       add(use, now, 1)
       uses.push(use)
@@ -70,7 +70,7 @@ export function usesOf(
         segment !== null &&
         line.stamp === `${serviceTagOf(sessionKey, session, index)}-${segment.number}`,
     )
-    if (!isKept) addTo(uses, line.usaget, line, line.stamp, 1)
+    if (!isKept) addTo(uses, line.service.usaget, line, line.stamp, 1)
   }
   return uses.filter(isUse)
 }
@@ -94,7 +94,7 @@ function addSegment(
 ): void {
   const segment = service?.segment ?? null
   if (service === undefined || segment === null) return
-  addTo(uses, service.usaget, segment, `${tag}-${segment.number}`, sign)
+  addTo(uses, service.identity.usaget, segment, `${tag}-${segment.number}`, sign)
 }
 
 /** Adds amounts to those of the same segment. */

@@ -17,7 +17,13 @@ import * as edits from '../timeline/edits.ts'
 import { move } from '../timeline/move.ts'
 import type { FieldChanges } from '../timeline/set-fields.ts'
 import { withAuditEntries } from './audit-entries.ts'
-import { completedChanges, customChanges, decisionOf, POSTPONED, ruleContextOf } from './commit.ts'
+import {
+  completedChanges,
+  customChanges,
+  decisionOf,
+  POSTPONED,
+  ruleContextOf,
+} from './decision.ts'
 import { lostValidity, lostValidityWarnings } from './lost-validity.ts'
 import { findTarget } from './target.ts'
 

@@ -13,7 +13,13 @@ import { Draft, fromOf } from '../timeline/draft.ts'
 import { withChanges } from '../timeline/set-fields.ts'
 import { orNote } from '../trial.ts'
 import { withAuditEntries } from './audit-entries.ts'
-import { completedChanges, customChanges, decisionOf, POSTPONED, ruleContextOf } from './commit.ts'
+import {
+  completedChanges,
+  customChanges,
+  decisionOf,
+  POSTPONED,
+  ruleContextOf,
+} from './decision.ts'
 import { checkIndexedTexts } from './indexed-texts.ts'
 import { checkDuplicate } from './uniqueness.ts'
 

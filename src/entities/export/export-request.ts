@@ -4,8 +4,8 @@ import { localTime } from '../../domain/time.ts'
 import { ExecutionError } from '../../requests/errors.ts'
 import { compoundParameters } from '../../requests/json-text.ts'
 import type { RawParameters } from '../../requests/raw-parameters.ts'
+import { type RequestContext, readRequestOf } from '../requests/parse-request.ts'
 import { readOptions } from '../requests/read-options.ts'
-import { type RequestContext, readRequestOf } from '../requests/requests.ts'
 import type { ExportRequest } from './export-rows.ts'
 
 /** Throws `ApiError`. */

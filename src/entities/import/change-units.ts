@@ -3,7 +3,7 @@
  */
 import type { RawDocument } from '../../catalog/compile/document.ts'
 import { change } from '../actions/change.ts'
-import { customChanges, decisionOf, ruleContextOf } from '../actions/commit.ts'
+import { customChanges, decisionOf, ruleContextOf } from '../actions/decision.ts'
 import { findTarget } from '../actions/target.ts'
 import { DEFINITIONS } from '../definitions/collections.ts'
 import type { CollectionDefinition } from '../definitions/definition.ts'

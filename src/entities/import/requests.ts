@@ -3,7 +3,7 @@ import { type Fields, isUnset } from '../../domain/fields.ts'
 import { normalNumber } from '../../domain/numbering.ts'
 import { DISPLAY, EntityRuleError } from '../../requests/errors.ts'
 import type { WriteRequest } from '../requests/entity-request.ts'
-import { type RequestContext, writeRequestOf } from '../requests/requests.ts'
+import { type RequestContext, writeRequestOf } from '../requests/parse-request.ts'
 import type { ImportJob } from './job.ts'
 import type { ValidUnit } from './unit.ts'
 

@@ -70,7 +70,7 @@ async function refuseIfNeeded(
     const who = owner.sid === 0 ? `account ${owner.aid}` : `subscriber ${owner.sid}`
     if (owner.sid !== 0) {
       for await (const { session } of openSessionsOf(ledger, owner)) {
-        throw refusal(`${who} has open sessions (${session.origin}): end them first`)
+        throw refusal(`${who} has open sessions (${session.identity.origin}): end them first`)
       }
     }
     const [loaded] = await ledger.load([{ ...owner, sessionKeys: [] }])

@@ -108,7 +108,8 @@ function holds({ services }: Session, owner: OwnerSlot, id: number): boolean {
 }
 
 /** Notifies a Diameter network element; otherwise it detects the release with its next request. */
-async function publishRelease({ redis }: Ledger, { origin, sessionId }: Session): Promise<void> {
+async function publishRelease({ redis }: Ledger, { identity }: Session): Promise<void> {
+  const { origin, sessionId } = identity
   if (!origin.startsWith(DIAMETER)) return
   await publishSessionEvent(redis, { cause: 'release', origin, sessionId })
 }

@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { pathsOf } from '../../../src/admin/actions/action.ts'
 import { ACTIONS } from '../../../src/admin/actions/table.ts'
-import { checkFileType } from '../../../src/realtime/check.ts'
+import { checkFileType } from '../../../src/realtime/check-file-type.ts'
 import { useActionServer } from '../../support/admin/actions/action-server.ts'
 import { addTenant, TAXED } from '../../support/admin/actions/credit-tenant.ts'
 

@@ -63,6 +63,10 @@ describe('the mend of an open session whose usage is missing in the ledger', () 
     const [changed] = followingSessions(owner, [], [later, first])
     const [, service] = changed?.session.services ?? []
     expect(service).toMatchObject({ usedTotal: 40, endedMicros: 8, segmentsEnded: 2 })
-    expect(service).toMatchObject({ usaget: 'data', accessCharged: true, segment: null })
+    expect(service).toMatchObject({
+      identity: { usaget: 'data' },
+      accessCharged: true,
+      segment: null,
+    })
   })
 })

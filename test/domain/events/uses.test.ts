@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { type Use, usesOf } from '../../../src/domain/events/uses.ts'
+import { serviceIdentity } from '../../../src/domain/identity.ts'
 import type { Line } from '../../../src/domain/line.ts'
 import { serviceTagOf } from '../../../src/domain/lines.ts'
 import { emptyService, startedService } from '../../../src/domain/segment.ts'
@@ -18,7 +19,10 @@ const START = startOf(FREE.tariff, { plan: 'P', cycle: '202612' })
 
 function segment(number: number, used: number, more: Partial<Flat<Segment>> = {}): Segment {
   const started = startedService(
-    { ...emptyService(0, 'data', ''), segmentsEnded: number - 1 },
+    {
+      ...emptyService(serviceIdentity({ ratingGroup: 0, usaget: 'data' })),
+      segmentsEnded: number - 1,
+    },
     START,
     0,
   )
@@ -27,12 +31,15 @@ function segment(number: number, used: number, more: Partial<Flat<Segment>> = {}
 
 function session(services: (Segment | null)[], more: Partial<Session> = {}): Session {
   const list = services.map(
-    (one, index): ServiceSession => ({ ...emptyService(index, 'data', ''), segment: one }),
+    (one, index): ServiceSession => ({
+      ...emptyService(serviceIdentity({ ratingGroup: index, usaget: 'data' })),
+      segment: one,
+    }),
   )
   return { ...sessionOf(more), services: list }
 }
 
-function line(number: number, used: number, more: Partial<Line> = {}): Line {
+function line(number: number, used: number, more: Partial<Flat<Line>> = {}): Line {
   const stamp = `${serviceTagOf(KEY, session([]), 0)}-${number}`
   return lineOf({ stamp, plan: 'P', ...OLD, state: 'ended', used, charged: used * 10, ...more })
 }

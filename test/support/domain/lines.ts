@@ -1,4 +1,5 @@
-import { type Counts, newCounts } from '../../../src/domain/counts.ts'
+import { newCounts } from '../../../src/domain/counts.ts'
+import { serviceIdentity } from '../../../src/domain/identity.ts'
 import type { Line } from '../../../src/domain/line.ts'
 import { type Pricing, plainPricing } from '../../../src/domain/segment-parts.ts'
 
@@ -10,23 +11,29 @@ export const FREE: Pricing = plainPricing({
   tariff: { tiers: [], access: 0, extraDigits: 0, terms: null },
 })
 
-/** Fields of a line, a segment or its start, and of the parts of it. */
-export type Flat<T> = Omit<T, 'pricing' | 'counts'> &
-  Pricing &
-  (T extends { counts: Counts } ? Counts : unknown)
+/** The parts of sessions, lines and segments, or of the start of one. */
+const PARTS = ['identity', 'session', 'service', 'pricing', 'counts'] as const
+type PartName = (typeof PARTS)[number]
+
+/** Fields of one of these, and of the parts of it. */
+export type Flat<T> = Omit<T, PartName> &
+  PartOf<T, 'identity'> &
+  PartOf<T, 'session'> &
+  PartOf<T, 'service'> &
+  PartOf<T, 'pricing'> &
+  PartOf<T, 'counts'>
+type PartOf<T, Name extends PartName> = T extends Record<Name, infer Part> ? Part : unknown
 
 /** A copy with other values of some fields, each in its part. */
-export function withFields<T extends { pricing: Pricing; counts?: Counts }>(
-  one: T,
-  more: Partial<Flat<T>>,
-): T {
-  const parts = [{ ...one }, { ...one.pricing }, { ...one.counts }] as const
+export function withFields<T extends object>(one: T, more: Partial<Flat<T>>): T {
+  const names = PARTS.filter((name) => name in one)
+  const parts = names.map((name) => ({ ...one[name as keyof T] }) as object)
+  const whole = { ...one }
   for (const [name, value] of Object.entries(more)) {
-    const part = parts.find((fields) => name in fields) ?? parts[0]
+    const part = name in one ? whole : (parts.find((fields) => name in fields) ?? whole)
     Object.assign(part, { [name]: value })
   }
-  const [whole, pricing, counts] = parts
-  return { ...whole, pricing, ...(one.counts && { counts }) }
+  return { ...whole, ...Object.fromEntries(names.map((name, index) => [name, parts[index]])) }
 }
 
 /** An open line without usage so far, with overrides. */
@@ -34,14 +41,8 @@ export function lineOf(more: Partial<Flat<Line>>): Line {
   const line: Line = {
     stamp: 's',
     version: 0,
-    aid: 1,
-    sid: 7,
-    origin: 'http',
-    sessionId: 's',
-    ratingGroup: 10,
-    serviceIdentifier: '',
-    usaget: 'data',
-    calledNumber: '',
+    session: { aid: 1, sid: 7, origin: 'http', sessionId: 's' },
+    service: serviceIdentity({ ratingGroup: 10, usaget: 'data' }),
     pricing: FREE,
     counts: newCounts(0, false, false, null),
     state: 'open',

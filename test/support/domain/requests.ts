@@ -7,6 +7,7 @@ import {
 } from '../../../src/domain/charge-request.ts'
 import type { Payment } from '../../../src/domain/segment-parts.ts'
 import type { Session } from '../../../src/domain/session.ts'
+import { type Flat, withFields } from './lines.ts'
 
 export function serviceRequest(more: Partial<ServiceRequest> = {}): ServiceRequest {
   return serviceOf({ usaget: 'data', ...more })
@@ -35,12 +36,9 @@ export function requestOf(more: Partial<ChargeRequest> = {}): ChargeRequest {
 }
 
 /** An open session of subscriber 7 that has answered nothing yet. */
-export function sessionOf(more: Partial<Session> = {}): Session {
-  return {
-    aid: 1,
-    sid: 7,
-    origin: 'test',
-    sessionId: 's',
+export function sessionOf(more: Partial<Flat<Session>> = {}): Session {
+  const session: Session = {
+    identity: { aid: 1, sid: 7, origin: 'test', sessionId: 's' },
     state: 'open',
     openedMs: 0,
     client: null,
@@ -49,8 +47,8 @@ export function sessionOf(more: Partial<Session> = {}): Session {
     processed: 0,
     answered: [],
     services: [],
-    ...more,
   }
+  return withFields(session, more)
 }
 
 /** A payment of one unit by the first bucket of the subscriber, with overrides. */

@@ -159,11 +159,16 @@ const slice = fc.oneof(
 
 const identifier = rarely('', fc.constantFrom('7', '7,4294967295'))
 
-const service = fc.record({
-  serviceIdentifier: identifier,
+const sessionNames = fc.record({ aid: amount, sid: amount, origin: text, sessionId: text })
+const serviceNames = fc.record({
   ratingGroup: fc.integer({ min: -1, max: 2 ** 32 }),
+  serviceIdentifier: identifier,
   usaget: text,
   calledNumber: text,
+})
+
+const service = fc.record({
+  identity: serviceNames,
   accessCharged: fc.boolean(),
   othersAccessCharged: fc.boolean(),
   reportedMs: amount,
@@ -231,10 +236,7 @@ const outcome = fc.record({
 })
 
 export const session: fc.Arbitrary<Session> = fc.record({
-  aid: amount,
-  sid: amount,
-  origin: text,
-  sessionId: text,
+  identity: sessionNames,
   state: fc.constantFrom('open' as const, 'closed' as const, 'expired' as const, 'denied' as const),
   openedMs: instant,
   expiresMs: instant,
@@ -256,14 +258,8 @@ export const session: fc.Arbitrary<Session> = fc.record({
 export const line: fc.Arbitrary<Line> = fc.record({
   stamp: text,
   version: amount,
-  aid: amount,
-  sid: amount,
-  origin: text,
-  sessionId: text,
-  ratingGroup: fc.integer({ min: -1 }),
-  usaget: text,
-  calledNumber: text,
-  serviceIdentifier: identifier,
+  session: sessionNames,
+  service: serviceNames,
   pricing,
   counts,
   state: fc.constantFrom('open' as const, 'ended' as const, 'closed' as const, 'expired' as const),
@@ -280,8 +276,8 @@ export const likely: fc.Arbitrary<{ session: Session; sessionKey: string }> = fc
   .map(({ session: one, sessionKey: key, counts }) => {
     const answered = one.answered.map((answer, index) => {
       const services = one.services.map((service) => ({
-        ratingGroup: service.ratingGroup,
-        usaget: service.usaget,
+        ratingGroup: service.identity.ratingGroup,
+        usaget: service.identity.usaget,
         reason: 'granted' as const,
         granted: service.reservation.units,
         validityMs: 3_600_000,
@@ -289,12 +285,12 @@ export const likely: fc.Arbitrary<{ session: Session; sessionKey: string }> = fc
         finalUnit: false,
         action: null,
         cost: service.endedMicros + (service.segment?.counts.charged ?? 0),
-        serviceIdentifier: service.serviceIdentifier,
+        serviceIdentifier: service.identity.serviceIdentifier,
         parts: null,
         quote: null,
       }))
       const transactionId = `${key}-${one.openedMs.toString(36)}-${counts[index]}`
-      const { aid, sid } = one
+      const { aid, sid } = one.identity
       return { ...answer, outcome: { ...answer.outcome, aid, sid, transactionId, services } }
     })
     return { session: { ...one, answered }, sessionKey: key }

@@ -7,6 +7,7 @@ import { FOREVER_MS } from '../../../src/domain/time.ts'
 import type { AccountCommit } from '../../../src/ledger/commit-layout.ts'
 import { sessionKeyOf } from '../../../src/ledger/keys.ts'
 import type { Ledger, LoadedOwner } from '../../../src/ledger/ledger.ts'
+import type { Flat } from '../domain/lines.ts'
 import { moneyOf } from '../domain/owners.ts'
 import { sessionOf as openSessionOf } from '../domain/requests.ts'
 import { openTestLedger } from '../ledger.ts'
@@ -48,7 +49,11 @@ export function keyOf(sessionId: string): string {
   return sessionKeyOf('test', sessionId)
 }
 
-export function sessionOf(sid: number, sessionId: string, more: Partial<Session> = {}): Session {
+export function sessionOf(
+  sid: number,
+  sessionId: string,
+  more: Partial<Flat<Session>> = {},
+): Session {
   const times = { openedMs: NOW_MS, expiresMs: NOW_MS + 1000 }
   return openSessionOf({ sid, sessionId, ...times, lastNumber: 0, processed: 1, ...more })
 }

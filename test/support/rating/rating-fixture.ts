@@ -102,10 +102,10 @@ export class RatingFixture {
   send(more: Partial<ChargeRequest>): ChargeOutcome {
     const { outcome, commit } = this.decide(more)
     if (commit === null) return outcome
-    const before = this.sessions.get(commit.session.sessionId) ?? null
+    const before = this.sessions.get(commit.session.identity.sessionId) ?? null
     this.subscriber = commit.subscriber
     this.account = commit.account!
-    this.sessions.set(commit.session.sessionId, commit.session)
+    this.sessions.set(commit.session.identity.sessionId, commit.session)
     this.lines.push(...commit.lines, ...grownLines(before, commit.session))
     assertConserved(this.subscriber)
     assertConserved(this.account)
@@ -202,7 +202,7 @@ function grownLines(before: Session | null, session: Session): Line[] {
     const known = before?.services[index]?.segment ?? null
     if (segment === null || segment.counts.used === 0) return []
     if (segment.number === known?.number && segment.version === known.version) return []
-    const tag = serviceTagOf(session.sessionId, session, index)
+    const tag = serviceTagOf(session.identity.sessionId, session, index)
     return [lineOf(session, service, { segment, state: 'open' }, tag)]
   })
 }

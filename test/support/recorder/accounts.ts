@@ -6,8 +6,10 @@ import { openCatalog } from '../../../src/catalog/connection.ts'
 import type { OwnerState } from '../../../src/domain/bucket.ts'
 import type { PrepaidInclude } from '../../../src/domain/catalogue.ts'
 import { newCounts } from '../../../src/domain/counts.ts'
+import { type SessionIdentity, serviceIdentity } from '../../../src/domain/identity.ts'
 import type { Line } from '../../../src/domain/line.ts'
 import { lineOf as lineOfSegment, serviceTagOf } from '../../../src/domain/lines.ts'
+import { emptyService } from '../../../src/domain/segment.ts'
 import type { Reservation, Segment, Session } from '../../../src/domain/session.ts'
 import { FOREVER_MS } from '../../../src/domain/time.ts'
 import { sessionKeyOf } from '../../../src/ledger/keys.ts'
@@ -136,7 +138,7 @@ export function lineOf(aid: number, sid: number, stamp: string): Line {
  * outside the session.
  */
 export async function use(ledger: Ledger, line: Line, units: number): Promise<Line> {
-  const { aid, sid, sessionId, origin } = line
+  const { aid, sid, sessionId, origin } = line.session
   const state = await loadOwner(ledger, aid, sid)
   const [bucket] = state.buckets
   if (bucket === undefined) throw new Error('the subscriber has no bucket')
@@ -177,7 +179,7 @@ function newSegment(): Segment {
 }
 
 function sessionOf(
-  identity: Pick<Session, 'aid' | 'sid' | 'origin' | 'sessionId'>,
+  identity: SessionIdentity,
   segment: Segment,
   expiresMs: number,
   reservation: Reservation,
@@ -190,16 +192,7 @@ function sessionOf(
     processed: 1,
     services: [
       {
-        ratingGroup: 10,
-        usaget: 'data',
-        calledNumber: '',
-        accessCharged: false,
-        serviceIdentifier: '',
-        othersAccessCharged: false,
-        reportedMs: 0,
-        usedTotal: 0,
-        endedMicros: 0,
-        segmentsEnded: 0,
+        ...emptyService(serviceIdentity({ ratingGroup: 10, usaget: 'data' })),
         segment,
         reservation,
       },
@@ -246,7 +239,7 @@ export async function holdUnits(
 /** Opens a session that can be found, and holds units of bucket 1 until it expires. */
 export async function openSession(
   ledger: Ledger,
-  identity: Pick<Session, 'aid' | 'sid' | 'origin' | 'sessionId'>,
+  identity: SessionIdentity,
   units: number,
   expiresMs: number,
 ): Promise<void> {

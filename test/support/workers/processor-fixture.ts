@@ -23,7 +23,7 @@ import { RateFinder } from '../../../src/rating/match/finder.ts'
 import { compileRules, type RatingRuleSettings } from '../../../src/rating/rules.ts'
 import { createLogger } from '../../../src/runtime/log.ts'
 import { openRedis, type RedisConnection, waitForRedis } from '../../../src/store/redis.ts'
-import { createPoolCheck } from '../../../src/workers/pools.ts'
+import { createPoolCheck } from '../../../src/workers/pool-check.ts'
 import {
   createProcessor,
   type Processor,

@@ -3,6 +3,7 @@
  */
 import { parseGroupCounter } from '../../../domain/counters.ts'
 import { explain, type RatingStep } from '../../../domain/explain.ts'
+import type { ServiceIdentity } from '../../../domain/identity.ts'
 import type { Line } from '../../../domain/line.ts'
 import { groupUnits } from '../../../domain/lines.ts'
 import type { Payment } from '../../../domain/segment-parts.ts'
@@ -44,7 +45,7 @@ export interface RealtimeLineDocument
 }
 
 export function lineDocument(line: Line): RealtimeLineDocument {
-  const { pricing, counts } = line
+  const { session, service, pricing, counts } = line
   return {
     stamp: line.stamp,
     v: line.version,
@@ -52,14 +53,14 @@ export function lineDocument(line: Line): RealtimeLineDocument {
     source: 'realtime',
     state: line.state,
     late: counts.late,
-    aid: line.aid,
-    sid: line.sid,
-    origin: line.origin,
-    session_id: line.sessionId,
-    rating_group: line.ratingGroup < 0 ? null : line.ratingGroup,
-    service_identifier: identifierValue(line.serviceIdentifier),
-    usaget: line.usaget,
-    called_number: line.calledNumber,
+    aid: session.aid,
+    sid: session.sid,
+    origin: session.origin,
+    session_id: session.sessionId,
+    rating_group: service.ratingGroup < 0 ? null : service.ratingGroup,
+    service_identifier: identifierValue(service.serviceIdentifier),
+    usaget: service.usaget,
+    called_number: service.calledNumber,
     arate_key: pricing.rateKey,
     plan: pricing.plan,
     billrun: pricing.cycle,
@@ -72,6 +73,17 @@ export function lineDocument(line: Line): RealtimeLineDocument {
     payments: counts.payments.map(paymentDocument),
     urt: new Date(counts.firstMs),
     last_urt: new Date(counts.lastMs),
+  }
+}
+
+/** The names of the service of a line. */
+export function serviceOfDocument(document: RealtimeLineDocument): ServiceIdentity {
+  const { rating_group, service_identifier, usaget, called_number } = document
+  return {
+    ratingGroup: rating_group ?? -1,
+    serviceIdentifier: service_identifier === null ? '' : String(service_identifier),
+    usaget,
+    calledNumber: called_number,
   }
 }
 
@@ -100,7 +112,7 @@ export function pricingFields(line: Line, unitDigits: number): PricingFields {
 }
 
 function groupUses(
-  { sid }: Line,
+  { session: { sid } }: Line,
   { owner, bucketId, kind, amount, counter, left, total }: Payment,
   units: (count: number) => number,
 ): GroupUse[] {

@@ -5,7 +5,7 @@ import {
   type ServiceRequest,
   serviceIdentifierOf,
 } from '../../../domain/charge-request.ts'
-import { isSameService } from '../../../domain/session-services.ts'
+import { isSameService } from '../../../domain/identity.ts'
 import { codeAt, lengthOf } from '../../../domain/text-codes.ts'
 import {
   RATING_GROUP_MAX,

@@ -118,7 +118,7 @@ describe('a line document', () => {
   })
 
   it('has no rating group if the request has none', () => {
-    expect(lineDocument({ ...line, ratingGroup: -1 }).rating_group).toBeNull()
+    expect(lineDocument(withFields(line, { ratingGroup: -1 })).rating_group).toBeNull()
   })
 
   it('lists the included units and their groups', () => {

@@ -61,7 +61,7 @@ describe('a session that starts without services', () => {
     })
     expect(gateway.send('T')['Result-Code']).toBe(2001)
     expect(gateway.scene.lines).toMatchObject([
-      { ratingGroup: 10, counts: { used: 0, charged: 0 } },
+      { service: { ratingGroup: 10 }, counts: { used: 0, charged: 0 } },
     ])
     expect(gateway.scene.bucket('MONEY')).toMatchObject({ free: 50, reserved: 0 })
   })
@@ -124,8 +124,8 @@ describe('services of one rating group', () => {
     )
     expect(
       closed.map((line) => [
-        line.ratingGroup,
-        line.serviceIdentifier,
+        line.service.ratingGroup,
+        line.service.serviceIdentifier,
         line.counts.used,
         line.counts.charged,
       ]),
@@ -221,7 +221,7 @@ describe('time and octets together', () => {
     expect(timed['Result-Code']).toBe(2001)
     gateway.ask('T', [used({ 'CC-Time': 5, 'CC-Total-Octets': 20 }, group)])
     expect(gateway.scene.lines.at(-1)).toMatchObject({
-      usaget: 'data',
+      service: { usaget: 'data' },
       counts: { used: 30, charged: 6 },
     })
     expect(gateway.scene.bucket('MONEY')).toMatchObject({ free: 994, reserved: 0 })
@@ -233,8 +233,8 @@ describe('time and octets together', () => {
     expect(first['Granted-Service-Unit']).toEqual(both)
     expect(gateway.scene.bucket('MONEY').reserved).toBe(26)
     gateway.ask('T', [used({ 'CC-Time': 30, 'CC-Total-Octets': 50 }, group)])
-    const lines = gateway.scene.lines.map(({ usaget, counts: { used: units, charged } }) => [
-      usaget,
+    const lines = gateway.scene.lines.map(({ service, counts: { used: units, charged } }) => [
+      service.usaget,
       units,
       charged,
     ])
@@ -264,7 +264,7 @@ describe('time and octets together', () => {
     expect(first['Granted-Service-Unit']).toEqual(both)
     expect(scene.bucket('MONEY').reserved).toBe(6)
     gateway.ask('T', [used({ 'CC-Time': 30, 'CC-Total-Octets': 50 }, group)])
-    expect(scene.lines.map(({ usaget, counts: { charged } }) => [usaget, charged])).toEqual([
+    expect(scene.lines.map(({ service, counts }) => [service.usaget, counts.charged])).toEqual([
       ['data_time', 3],
     ])
   })
@@ -314,7 +314,7 @@ describe('octets by direction', () => {
     gateway.ask('T', [used(report, group)])
     const closed = gateway.scene.lines.filter(({ state }) => state === 'closed')
     expect(
-      closed.map(({ usaget, counts: { used: units, charged } }) => [usaget, units, charged]),
+      closed.map(({ service, counts }) => [service.usaget, counts.used, counts.charged]),
     ).toEqual([
       ['data_input', 40, 4],
       ['data_output', 100, 30],
@@ -326,7 +326,9 @@ describe('octets by direction', () => {
     const [first] = gateway.ask('I', [asked(each, group)])
     expect(first['Granted-Service-Unit']).toEqual({ 'CC-Total-Octets': 300 })
     gateway.ask('T', [used({ 'CC-Input-Octets': 20, 'CC-Output-Octets': 50 }, group)])
-    expect(gateway.scene.lines).toMatchObject([{ usaget: 'data', counts: { used: 70 } }])
+    expect(gateway.scene.lines).toMatchObject([
+      { service: { usaget: 'data' }, counts: { used: 70 } },
+    ])
   })
 
   it('that are reported in one sum are charged', () => {
@@ -335,7 +337,7 @@ describe('octets by direction', () => {
     const [report] = gateway.ask('T', [used({ 'CC-Total-Octets': 70 }, group)])
     expect(report['Result-Code']).toBe(2001)
     const paid = gateway.scene.lines.filter(({ counts: { used: units } }) => units > 0)
-    expect(paid).toMatchObject([{ usaget: 'data', counts: { used: 70, charged: 14 } }])
+    expect(paid).toMatchObject([{ service: { usaget: 'data' }, counts: { used: 70, charged: 14 } }])
   })
 })
 

@@ -1,6 +1,6 @@
 /** Set-up of file types, and of a subscriber whose messages are rated. */
 import { ACTIONS } from '../../../../../src/admin/actions/table.ts'
-import { checkFileType } from '../../../../../src/realtime/check.ts'
+import { checkFileType } from '../../../../../src/realtime/check-file-type.ts'
 import { insertEntity } from '../../../catalog/store.ts'
 import { topUp } from '../../../recorder/accounts.ts'
 import { type Fields, useActionServer } from '../action-server.ts'

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import { plainOutcome } from '../../src/domain/charge-outcome.ts'
-import { createRoutes, createRouteTable } from '../../src/realtime/routes.ts'
+import { createRoutes, createRouteTable } from '../../src/realtime/worker-routes.ts'
 import { requestOf } from '../support/realtime/requests.ts'
 
 const granted = (aid: number) => plainOutcome('granted', '', aid)
