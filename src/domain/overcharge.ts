@@ -62,8 +62,8 @@ function creditMoney(
 }
 
 /**
- * As `refund`, for included money. What refunds without an event have taken from the counters is not
- * returned again.
+ * As `refund`, for included money. The part that refunds without an event have taken from the
+ * counters is not returned again.
  */
 export function returnToGroups(work: SettlementWork, segment: Segment, micros: number): void {
   returnPaid(work, segment, micros, (payment) => isMoney(payment, true))

@@ -164,7 +164,7 @@ class Trial extends RatingFixture {
     return [...new Map(this.lines.map((line) => [line.stamp, line])).values()]
   }
 
-  /** What the commit script checks, and that the lines explain every amount. */
+  /** The checks of the commit script; and the lines explain every amount. */
   #checkAmounts(): void {
     const spent = new Map<string, number>()
     const credited = new Map<string, number>()
@@ -194,7 +194,7 @@ class Trial extends RatingFixture {
     }
   }
 
-  /** Prepaid money, less debt, falls by what prepaid lines charge; the others are on the invoice. */
+  /** Prepaid money, less debt, falls by what prepaid lines charge; an invoice has the others. */
   #checkWorth(): void {
     const isPrepaidMoney = ({ kind, counter }: Bucket) => kind !== 'units' && counter === ''
     let worth = 0
