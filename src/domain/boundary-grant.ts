@@ -210,7 +210,7 @@ function nextOf(
   const othersAccessCharged =
     service.othersAccessCharged || (counts.used > 0 && pricing.others.length > 0)
   const accessCharged = service.accessCharged || (counts.access && counts.chargedUnits > 0)
-  const { carried, others } = continuePrice(segment, start.pricing, othersAccessCharged)
+  const { carried, others } = continuePrice(segment, start, othersAccessCharged)
   const { fundingSources, isPrepaid } = start
   const nothing = { used: 0, includedMoneyUnits: 0, chargedUnits: 0, charged: 0 }
   return {

@@ -4,6 +4,7 @@
  */
 import { debtOf, type FundingSource, type OwnerSlot, type OwnerState } from './bucket.ts'
 import { findBucket, type Owners, type SettlementWork, writableOwner } from './copy-on-write.ts'
+import { paymentsOf } from './price-continuation.ts'
 import type { Segment } from './session.ts'
 
 /**
@@ -27,11 +28,18 @@ export function isMoneySource(owners: Owners, source: FundingSource): boolean {
   return bucket !== undefined && bucket.kind !== 'units'
 }
 
-/** Debt that one of the two owners incurred in a segment, including debt carried into it. */
+/**
+ * Debt that one of the two owners incurred in a segment, including debt carried into it, less the
+ * amount that a falling price has credited for it.
+ */
 export function debtIn({ counts }: Segment, slot: OwnerSlot): number {
   const { debt, accountDebt, carried } = counts
   const ofAccount = accountDebt + (carried?.accountDebt ?? 0)
-  return slot === 1 ? ofAccount : debt + (carried?.debt ?? 0) - ofAccount
+  let left = slot === 1 ? ofAccount : debt + (carried?.debt ?? 0) - ofAccount
+  for (const { owner, kind, amount } of paymentsOf(counts)) {
+    if (kind === 'creditedMoney' && owner === slot) left += amount
+  }
+  return Math.max(0, left)
 }
 
 /** Cancels debt of a segment as far as its owner still owes it. Returns the amount. */

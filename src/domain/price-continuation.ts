@@ -4,6 +4,7 @@
  * already paid for, tiers keep counting, and access price and minimum charge are due once per
  * session.
  */
+import { isGroupCounter } from './counters.ts'
 import type { Counts } from './counts.ts'
 import { modelOf } from './pricing/models.ts'
 import type { Carried, CategoryPrice, Payment, Pricing } from './segment-parts.ts'
@@ -20,7 +21,12 @@ export const START_POSITION: PricePosition = Object.freeze({
 })
 
 /** The parts of an ended segment that its continuation depends on. */
-type EndedSegment = Pick<Segment, 'pricing' | 'counts'>
+type EndedSegment = Pick<Segment, 'pricing' | 'counts' | 'isPrepaid'>
+
+/** The parts of its continuation. */
+interface StartedSegment extends Pick<Segment, 'isPrepaid'> {
+  pricing: Pick<Pricing, 'rateKey' | 'tariff' | 'others'>
+}
 
 /** The state carried into a segment, and the prices of its other categories. */
 interface Continued {
@@ -34,7 +40,7 @@ interface Continued {
  */
 export function continuePrice(
   ended: EndedSegment | null,
-  start: Pick<Pricing, 'rateKey' | 'tariff' | 'others'>,
+  { pricing: start, isPrepaid }: StartedSegment,
   othersAccessCharged: boolean,
 ): Continued {
   const others = othersAccessCharged ? start.others.map(withoutAccess) : start.others
@@ -46,15 +52,18 @@ export function continuePrice(
   const positions = kept.map(({ position }) => position)
   if ([priced, covered, ...positions].every(isNew)) return { carried: null, others }
   const mayFall = canFall(pricing.tariff) || pricing.others.some(({ tariff }) => canFall(tariff))
+  // Only lines of postpaid plans are on the invoice: neither kind returns what the other has paid.
+  const isOwn = ended.isPrepaid === isPrepaid
+  const payments = mayFall ? paymentsOf(counts) : []
   const carried: Carried = {
     priced,
     covered,
     others: positions,
     pricedSold: soldUnits(start.tariff, priced),
     coveredSold: soldUnits(start.tariff, covered),
-    payments: mayFall ? paymentsOf(counts) : [],
-    debt: mayFall ? counts.debt + (counts.carried?.debt ?? 0) : 0,
-    accountDebt: mayFall ? counts.accountDebt + (counts.carried?.accountDebt ?? 0) : 0,
+    payments: isOwn ? payments : payments.filter(({ counter }) => isGroupCounter(counter)),
+    debt: mayFall && isOwn ? counts.debt + (counts.carried?.debt ?? 0) : 0,
+    accountDebt: mayFall && isOwn ? counts.accountDebt + (counts.carried?.accountDebt ?? 0) : 0,
   }
   return { carried, others: kept.map(({ other }) => other) }
 }

@@ -62,7 +62,7 @@ export function withTariffs(pricing: Pricing, tariff: Tariff, others: CategoryPr
 /**
  * The total that one bucket paid for a segment. `limit`: counted against an account limit in
  * addition to the payment itself. `creditedUnits`, `creditedMoney`: credited to the bucket by a
- * refund without an earlier event, and therefore negative.
+ * refund without an earlier event or by a price that falls, and therefore negative.
  */
 export interface Payment {
   owner: OwnerSlot

@@ -148,7 +148,7 @@ function beginSegment(
   ended: Segment | null,
 ): Segment {
   const { pricing } = start
-  const { carried, others } = continuePrice(ended, pricing, service.othersAccessCharged)
+  const { carried, others } = continuePrice(ended, start, service.othersAccessCharged)
   const segment: Segment = {
     key: start.key,
     pricing: others === pricing.others ? pricing : withTariffs(pricing, pricing.tariff, others),

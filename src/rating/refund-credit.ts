@@ -188,10 +188,12 @@ class CreditWork {
     const credit = segment.fundingSources.find(({ isGroup }) => !isGroup)
     if (credit === undefined) return
     const { limitCounter } = credit
+    let left = micros
     for (const [ref, kind] of [[credit, 'money'] as const, [limitCounter, 'limit'] as const]) {
       const bucket = ref === null ? undefined : this.#bucketOf(ref)
       if (ref === null || bucket === undefined) continue
-      this.#giveBack(ref, bucket, Math.min(micros, bucket.spent), kind)
+      left = Math.min(left, bucket.spent)
+      this.#giveBack(ref, bucket, left, kind)
     }
   }
 

@@ -5,6 +5,7 @@
 import { copyOwner, type OwnerState } from '../domain/bucket.ts'
 import type { ServiceOutcome } from '../domain/charge-outcome.ts'
 import { type ChargeRequest, MONEY_USAGE, type ServiceRequest } from '../domain/charge-request.ts'
+import { CREDIT } from '../domain/counters.ts'
 import { reversedCounts } from '../domain/counts.ts'
 import { isSameService, type ServiceKey, serviceIdentity } from '../domain/identity.ts'
 import type { Line } from '../domain/line.ts'
@@ -242,20 +243,23 @@ class RefundWork implements Refund, UnitWork<WorkState> {
   }
 
   /**
-   * Returns the segment as it is given back. A counter falls to 0 at most: a refund without an
-   * event may have reduced it before.
+   * Returns the segment as it is given back. What a bucket has spent falls to 0 at most: a refund
+   * without an event may have reduced it before. A limit falls as the credit that it limits.
    */
   #giveBack(segment: Segment): Segment {
     this.subscriber = copyOwner(this.subscriber)
     this.account = this.account === null ? null : copyOwner(this.account)
     const given = copySegment(segment)
     const { counts } = given
+    let ofLimit = 0
     for (const payment of counts.payments) {
       const state = payment.owner === 0 ? this.subscriber : this.account
       const bucket = state?.buckets.find(({ id }) => id === payment.bucketId)
       // A counter may have been removed since, together with its cycle.
+      const spent = bucket?.spent ?? payment.amount
+      payment.amount = Math.min(payment.amount, payment.kind === 'limit' ? ofLimit : spent, spent)
+      if (payment.counter === CREDIT && payment.kind === 'money') ofLimit += payment.amount
       if (bucket === undefined) continue
-      if (bucket.counter !== '') payment.amount = Math.min(payment.amount, bucket.spent)
       bucket.spent -= payment.amount
       bucket.free += payment.amount
     }

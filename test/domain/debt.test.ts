@@ -160,18 +160,19 @@ describe('debt reduced by a falling price', () => {
     expect(scene.subscriber.owed).toBe(0)
   })
 
-  it('is returned to the money that has repaid it', () => {
+  it('is credited to money of its owner if it has been repaid', () => {
     const scene = new DebtFixture('own money 5; shared money 15')
     expect(scene.use(10, FALLING)).toMatchObject({ counts: { debt: 80, accountDebt: 80 } })
     expect(scene.topUp('shared', 100)).toBe(80)
     const segment = scene.use(1, FALLING)
     expect(segment).toMatchObject({ counts: { charged: 11, debt: 80, accountDebt: 80 } })
-    // Out of 89 first the 20 that were paid, the account's first, then 69 of the repaid money.
+    // Out of 89 first the 20 that were paid, the account's first, then 69 of the repaid debt.
     expect(segment.counts.payments).toMatchObject([
       { owner: 0, amount: 0 },
-      { owner: 1, amount: -69 },
+      { owner: 1, amount: 0 },
+      { owner: 1, kind: 'creditedMoney', amount: -69 },
     ])
     expect(scene.subscriber.buckets).toMatchObject([{ spent: 0, free: 5 }])
-    expect(scene.account.buckets).toMatchObject([{ credited: 115, spent: 11, free: 104 }])
+    expect(scene.account.buckets).toMatchObject([{ credited: 184, spent: 80, free: 104 }])
   })
 })

@@ -317,10 +317,11 @@ describe('settlement', () => {
     const paid = { ...bucket!, credited: 80, spent: 80 }
     scene.subscriber = { ...scene.subscriber, repaid: 20, buckets: [paid] }
     const { changes } = scene.step({ used: 1, tariff: FALLING })
-    // Only debt still owed can be forgiven; the rest is returned to the money.
+    // Only debt still owed can be forgiven; the rest is returned to the money, or credited.
     const segment = changes[0]!.segment
-    expect(segment).toMatchObject({ counts: { charged: 11, debt: 20, payments: [{ amount: -9 }] } })
+    const payments = [{ amount: 0 }, { kind: 'creditedMoney', amount: -9 }]
+    expect(segment).toMatchObject({ counts: { charged: 11, debt: 20, payments } })
     expect(scene.subscriber).toMatchObject({ owed: 20, repaid: 20 })
-    expect([scene.column('spent'), scene.column('free')]).toEqual(['11', '69'])
+    expect([scene.column('spent'), scene.column('free')]).toEqual(['20', '69'])
   })
 })
