@@ -25,6 +25,7 @@ import { expectationOf, runSamples, samplesIn } from '../../file-types/samples.t
 import {
   ActionError,
   InvalidFieldsError,
+  missing,
   NotAllowedError,
   parameterError,
   RequestError,
@@ -222,7 +223,8 @@ function requireOne(values: Readonly<Record<string, unknown>>): void {
   const names = Object.keys(values)
   const [one, other] = names.filter((name) => values[name] !== undefined)
   if (one === undefined) {
-    throw new ActionError(`Following field/s are missing: ${names.join(' or ')}`)
+    const text = `Following field/s are missing: ${names.join(' or ')}`
+    throw new ActionError(text, missing(names, text))
   }
   if (other !== undefined) throw parameterError(one, `cannot be combined with ${other}`)
 }

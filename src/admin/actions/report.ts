@@ -14,7 +14,7 @@ import { openReport, type ReportRows } from '../../reports/run.ts'
 import { TAXATION_REPORT } from '../../reports/taxation.ts'
 import { MEDIA_TYPES, REPORT_FORMATS, type ReportFormat, reportText } from '../../reports/texts.ts'
 import { booleanOf } from '../../requests/cast-value.ts'
-import { ActionError, NotAllowedError, parameterError } from '../../requests/errors.ts'
+import { ActionError, missing, NotAllowedError, parameterError } from '../../requests/errors.ts'
 import { monotonicMs } from '../../runtime/clock.ts'
 import { type ActionCall, type AnswerOf, action, FILE } from './action.ts'
 import { param } from './parameters.ts'
@@ -139,7 +139,9 @@ async function definitionOf(parameters: ReportParameters, call: ActionCall): Pro
     case 'taxationReport':
       return { definition: TAXATION_REPORT, isCsv: false }
     default:
-      throw new ActionError(`Report controller - cannot find action: ${name.slice(0, 64)}`)
+      throw new ActionError(`Report controller - cannot find action: ${name.slice(0, 64)}`, {
+        path: 'action',
+      })
   }
 }
 
@@ -153,7 +155,8 @@ export async function refuseDefinitions({ permits }: ActionCall): Promise<void> 
 
 function inline(value: unknown): Fields {
   if (isUnset(value)) {
-    throw new ActionError('Require to supply one of the following fields: key, _id, report')
+    const text = 'Require to supply one of the following fields: key, _id, report'
+    throw new ActionError(text, missing(['key', '_id', 'report'], text))
   }
   if (isObject(value)) return value
   throw parameterError('report', 'should be of type Object')

@@ -141,7 +141,7 @@ async function templateError(error: unknown, roots: readonly string[]): Promise<
   const [line] = token.getPosition()
   const file = token.file ?? (await fileWith(token.input, roots)) ?? TEMPLATE
   const reason = (error.originalError ?? error).message.split('\n')[0]?.replace(/, file:.*$/, '')
-  return new TemplateError(`${file}, line ${line}: ${reason}`, { cause: error })
+  return new TemplateError(`${file}, line ${line}: ${reason}`, 'refused', { cause: error })
 }
 
 /** Errors about undefined variables know the text of the template only. */

@@ -82,7 +82,9 @@ function storing<T>(path: string, act: () => T): T {
     return act()
   } catch (error) {
     const { message } = error as Error
-    throw new DocumentStoreError(`${path} cannot be written: ${message}`, { cause: error })
+    throw new DocumentStoreError(`${path} cannot be written: ${message}`, 'refused', {
+      cause: error,
+    })
   }
 }
 

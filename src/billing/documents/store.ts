@@ -111,5 +111,7 @@ async function storing<T>(verb: string, path: string, act: () => Promise<T>): Pr
 
 function storeError(verb: string, path: string, error: unknown): DocumentStoreError {
   const { message } = error as Error
-  return new DocumentStoreError(`${path} cannot be ${verb}: ${message}`, { cause: error })
+  return new DocumentStoreError(`${path} cannot be ${verb}: ${message}`, 'refused', {
+    cause: error,
+  })
 }

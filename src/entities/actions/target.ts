@@ -87,17 +87,17 @@ async function targetOf(catalog: Catalog, query: Fields, options: TargetOptions)
   if (id instanceof ObjectId) return byId(catalog, definition, id)
   if (isById) {
     const isEmpty = Object.keys(query).length === 0
-    throw fieldRule(
-      'query._id',
+    throw new EntityRuleError(
       'query: _id is missing',
+      { path: 'query._id', code: 'missing' },
       isEmpty ? DISPLAY.refused : DISPLAY.request,
     )
   }
   const key = await keyIn(catalog, query, options)
   if (!(effective instanceof Date)) {
-    throw fieldRule(
-      'query.effective_date',
+    throw new EntityRuleError(
       'query: effective_date is missing: it selects the revision of the key',
+      { path: 'query.effective_date', code: 'missing' },
       DISPLAY.request,
     )
   }
@@ -158,9 +158,11 @@ async function keyIn(
   const used = identifying.filter((field) => query[field] !== undefined)
   if (used.length === 0) {
     const others = identifying.map((field) => `, ${field}`).join('')
-    throw new EntityRuleError(
-      `query does not identify a revision of ${name}: give _id, or ${keyField}${others} ` +
+    throw fieldRule(
+      'query',
+      `does not identify a revision of ${name}: give _id, or ${keyField}${others} ` +
         'with effective_date',
+      'invalid',
       DISPLAY.refused,
     )
   }
