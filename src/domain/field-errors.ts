@@ -58,6 +58,11 @@ export function about(
   return [`${path} ${reason}`.trimStart(), [{ path: path.replace(/:$/, ''), reason, code }]]
 }
 
+/** The issues of parameters of which all, or one, had to be sent. */
+export function missing(paths: readonly string[], reason = 'is missing'): readonly FieldIssue[] {
+  return paths.map((path) => ({ path, reason, code: 'missing' }))
+}
+
 /** An invalid field of a document. */
 export class FieldError extends Error implements FieldIssue {
   override name = 'FieldError'

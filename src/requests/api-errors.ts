@@ -96,7 +96,7 @@ function isRefusedRegex(error: unknown): boolean {
 
 /** The error as the action API returns it; null for an internal error. */
 export function actionErrorOf(error: unknown, mayHaveWritten = true): ApiError | null {
-  if (error instanceof BillingError) return new ActionError(error.message, error.wrong)
+  if (error instanceof BillingError) return new ActionError(error.message, error.issues)
   if (error instanceof KeyReusedError) return new ActionError(error.message, 'refused')
   if (error instanceof CallRunningError) return new RequestError(503, error.message)
   const found = apiErrorOf(error, mayHaveWritten)

@@ -8,6 +8,7 @@ import {
   type FieldIssue,
   type IssueCode,
   issuesOf,
+  missing,
   type Wrong,
 } from '../domain/field-errors.ts'
 
@@ -180,11 +181,6 @@ export function parameterError(
   code: IssueCode = 'invalid',
 ): ActionError {
   return new ActionError(`Field ${path} ${reason}`, [{ path, reason, code }])
-}
-
-/** The issues of parameters of which all, or one, had to be sent. */
-export function missing(paths: readonly string[], reason = 'is missing'): readonly FieldIssue[] {
-  return paths.map((path) => ({ path, reason, code: 'missing' }))
 }
 
 export function missingParameters(paths: readonly string[], hint = ''): ActionError {

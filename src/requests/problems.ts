@@ -1,12 +1,13 @@
 /** Collects the errors of a request, so that the response has all of them. */
+
 import { proposal } from '../config/nearest.ts'
 import type { FieldIssue, IssueCode } from '../domain/field-errors.ts'
+import { missing } from '../domain/field-errors.ts'
 import {
   DISPLAY,
   type DisplayCode,
   EntityRuleError,
   InvalidFieldsError,
-  missing,
   PROBLEMS_MAX,
 } from './errors.ts'
 

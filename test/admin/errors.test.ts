@@ -32,15 +32,10 @@ describe('an error', () => {
     ['/billapi/plans/get', { query: { nam: 'X' } }, { path: 'query.nam', code: 'unknown' }],
     ['/billapi/plans/update', {}, { path: 'query._id', code: 'missing' }],
     ['/billapi/plans/get', { options: { colour: 1 } }, { path: 'options.colour', code: 'unknown' }],
-    [
-      '/billapi/accounts/import',
-      { update: { colour: 1 } },
-      { path: 'update.colour', code: 'unknown' },
-    ],
     ['/billapi/plans/get', { page: 'x', size: 'x' }, { path: 'page', code: 'invalid' }],
     ['/billapi/plans/get', { query: '{', sort: '[1]' }, { path: 'query', code: 'invalid' }],
     ['/billapi/plans/close', { query: { _id: 'f'.repeat(24) } }, { path: '', code: 'target' }],
-    ['/billapi/accounts/import', {}, { path: '', code: 'refused' }],
+    ['/billapi/accounts/import', {}, { path: 'files', code: 'missing' }],
     ['/api/credit', { aid: 'x' }, { path: 'aid', code: 'invalid' }],
     ['/api/remove', { stamps: 'x' }, { path: '', code: 'refused' }],
     ['/api/settings', { action: 'set', category: 'rates' }, { path: 'data', code: 'missing' }],
@@ -54,6 +49,11 @@ describe('an error', () => {
     ['/api/live?colour=1', null, { path: 'colour', code: 'unknown' }],
     ['/api/charge', { colour: 1 }, { path: 'colour', code: 'unknown' }],
     ['/api/pay', { method: 'cash' }, { path: 'payments', code: 'missing' }],
+    [
+      '/api/pay',
+      { method: 'cash', payments: [{ amount: 1 }] },
+      { path: 'payments.0.aid', code: 'missing' },
+    ],
     ['/api/resetlines', {}, { path: 'aid', code: 'missing' }],
     [
       '/api/generateexpected',
@@ -62,7 +62,7 @@ describe('an error', () => {
     ],
     [
       '/api/cards',
-      { method: 'update', query: { secret: '1' }, update: { colour: 1 } },
+      { method: 'update', query: { batch_number: 1, serial_number: 1 }, update: { colour: 1 } },
       { path: 'update.colour', code: 'unknown' },
     ],
     [
@@ -93,7 +93,7 @@ describe('an error', () => {
     ],
     ['/auth/login', { username: 'ada' }, { path: 'password', code: 'missing' }],
     ['/auth/login', { username: 'ada', password: 'x' }, { path: '', code: 'refused' }],
-    ['/auth/totp/begin', {}, { path: '', code: 'refused' }],
+    ['/auth/totp/begin', {}, { path: '', code: 'not_logged_in' }],
     ['/oauth2/token', {}, { path: '', code: 'request' }],
     ['/nowhere', {}, { path: '', code: 'not_found' }],
   ])('of %s with %j names what is wrong', async (path, body, first) => {

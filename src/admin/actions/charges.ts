@@ -1,12 +1,14 @@
 /** `POST /api/charges`: the price of a rate, plan or service with its taxes; nothing is written. */
+
 import { type TObject, Type } from '@sinclair/typebox'
 import { CreditProcessError, CreditRefusal } from '../../billing/credit/credit-request.ts'
 import { offerPrice, type PricedOffer } from '../../billing/credit/offer-price.ts'
 import { integerFrom, isNothing } from '../../billing/payments/payment-order.ts'
 import * as schema from '../../catalog/entities/json-schema.ts'
+import { missing } from '../../domain/field-errors.ts'
 import { isObject } from '../../domain/fields.ts'
 import type { TaxData } from '../../domain/tax.ts'
-import { ActionError, missing, missingParameters, parameterError } from '../../requests/errors.ts'
+import { ActionError, missingParameters, parameterError } from '../../requests/errors.ts'
 import { action, castOptions } from './action.ts'
 import { refusedCredit, refuseLong } from './credit-parameters.ts'
 import { castParameters, param } from './parameters.ts'

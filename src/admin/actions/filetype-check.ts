@@ -1,4 +1,5 @@
 /** `filetypecheck`: how a file type reads a message, step by step. */
+
 import { Type } from '@sinclair/typebox'
 import {
   anyValue,
@@ -13,6 +14,7 @@ import {
   text,
 } from '../../catalog/entities/json-schema.ts'
 import { readCategory } from '../../catalog/settings/stored-config.ts'
+import { missing } from '../../domain/field-errors.ts'
 import { type Fields, isObject } from '../../domain/fields.ts'
 import type { CheckFileType } from '../../file-types/check-report.ts'
 import { fileTypeDefaultsOf } from '../../file-types/defaults.ts'
@@ -25,7 +27,6 @@ import { expectationOf, runSamples, samplesIn } from '../../file-types/samples.t
 import {
   ActionError,
   InvalidFieldsError,
-  missing,
   NotAllowedError,
   parameterError,
   RequestError,

@@ -3,13 +3,13 @@
 import { type Static, Type } from '@sinclair/typebox'
 import { agreeInstallments, mergeAgreement } from '../../billing/agreements/operations.ts'
 import { splitOrder } from '../../billing/agreements/split-order.ts'
-import { BillingError } from '../../billing/errors.ts'
+import { BillingError, withinEach } from '../../billing/errors.ts'
 import { INSTALLMENT_AGREEMENT, paymentMethodOf } from '../../billing/payments/methods.ts'
 import { cancelPayments, recordPayments, useDeposits } from '../../billing/payments/operations.ts'
 import { dateIn, integerFrom, isTrue, paymentOrder } from '../../billing/payments/payment-order.ts'
 import type { ClientSession } from '../../catalog/collections.ts'
-import { about } from '../../domain/field-errors.ts'
-import { answeredIssues, firstErrors, missing } from '../../requests/errors.ts'
+import { about, missing } from '../../domain/field-errors.ts'
+import { answeredIssues, firstErrors } from '../../requests/errors.ts'
 import { type AnswerOf, type MoneyCall, moneyAction } from './action.ts'
 import { filledList, paymentRules, writerOf } from './books.ts'
 import { param, WHOLE_NUMBER } from './parameters.ts'
@@ -116,7 +116,7 @@ async function record(
   if (items === null)
     throw new BillingError('No payments found', { path: 'payments', code: 'missing' })
   const rules = await paymentRules(call)
-  const orders = items.map((item) => paymentOrder(item, known, rules, forced))
+  const orders = withinEach('payments', items, (item) => paymentOrder(item, known, rules, forced))
   const deposits = orders.filter(({ isDeposit }) => isDeposit).length
   const others = orders.length - deposits
   const counts =

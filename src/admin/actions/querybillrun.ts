@@ -1,11 +1,13 @@
 /** `querybillrun`: invoices of accounts. */
+
 import { Type } from '@sinclair/typebox'
 import { isInvoiceKey } from '../../billing/cycle/cycle-key.ts'
 import { integerFrom } from '../../billing/payments/payment-order.ts'
 import type { Filter } from '../../catalog/collections.ts'
 import { listOf, ref } from '../../catalog/entities/json-schema.ts'
 import type { BillrunDocument } from '../../catalog/records/money/bill.ts'
-import { ActionError, missing, parameterError } from '../../requests/errors.ts'
+import { missing } from '../../domain/field-errors.ts'
+import { ActionError, parameterError } from '../../requests/errors.ts'
 import { type ActionCall, action } from './action.ts'
 import { invoiceView } from './invoice-view.ts'
 import { ONE_OR_SEVERAL, param, WHOLE_NUMBERS } from './parameters.ts'

@@ -1,11 +1,7 @@
 /** Limits on what a call of `quote` sends, and its work in slices. */
 import { createPacer } from '../../catalog/feed/pacer.ts'
 import { isObject } from '../../domain/fields.ts'
-import {
-  type EntityRuleError,
-  fieldRule,
-  parameterError,
-} from '../../requests/errors.ts'
+import { type EntityRuleError, fieldRule, parameterError } from '../../requests/errors.ts'
 import { monotonicMs } from '../../runtime/clock.ts'
 
 export const CASES_MAX = 100

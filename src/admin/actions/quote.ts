@@ -1,10 +1,12 @@
 /** `quote`: the price of usage of a subscriber, or of cases of the tariff bench. */
+
 import { type Static, Type } from '@sinclair/typebox'
 import { type LiveUsage, quoteUsage, readLiveState } from '../../billing/quote/live.ts'
 import { caseSteps, quoteView } from '../../billing/quote/quote-case.ts'
 import { customFields, either, listOf, ref } from '../../catalog/entities/json-schema.ts'
+import { missing } from '../../domain/field-errors.ts'
 import { NUMBER_CHARS_MAX, TEXT_CHARS_MAX } from '../../file-types/decode-errors.ts'
-import { ActionError, missing, missingParameters, parameterError } from '../../requests/errors.ts'
+import { ActionError, missingParameters, parameterError } from '../../requests/errors.ts'
 import { type ActionCall, action } from './action.ts'
 import { param } from './parameters.ts'
 import { changeOf, compareCases, compareLines } from './quote-comparison.ts'

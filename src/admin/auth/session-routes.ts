@@ -2,6 +2,7 @@
 
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { text } from '../../catalog/entities/json-schema.ts'
+import { missing } from '../../domain/field-errors.ts'
 import { type AttemptSource, createAttempts } from '../../identity/attempts.ts'
 import type { AuthDeps } from '../../identity/auth-deps.ts'
 import { createDevices } from '../../identity/devices.ts'
@@ -29,7 +30,7 @@ import { AuthRefusal } from '../../identity/refusal.ts'
 import { createRefusalAudit, HOUR_MS } from '../../identity/refusal-audit.ts'
 import { createSessionCheck } from '../../identity/session-check.ts'
 import type { Users } from '../../identity/users.ts'
-import { missing } from '../../requests/errors.ts'
+
 import { LOGIN_BODY_BYTES_MAX } from '../../requests/json-limits.ts'
 import { errorHandler } from '../http/answer.ts'
 import { succeeded } from '../http/answer-schema.ts'

@@ -11,7 +11,7 @@ import {
   type Schema,
   text,
 } from '../../catalog/entities/json-schema.ts'
-import { ISSUE_CODES } from '../../domain/field-errors.ts'
+import { ISSUE_CODES, missing } from '../../domain/field-errors.ts'
 import { InvalidTokenError, OAuthError } from '../../identity/oauth/errors.ts'
 import { AuthRefusal } from '../../identity/refusal.ts'
 import {
@@ -19,7 +19,6 @@ import {
   EntityRuleError,
   ExecutionError,
   InvalidFieldsError,
-  missing,
   missingParameters,
   NotAllowedError,
   NotLoggedInError,

@@ -1,8 +1,10 @@
 /** Parameters of `split_bill`, checked. Pure. */
+
 import type { Exact } from '../../catalog/records/money/exact-amount.ts'
+import { missing } from '../../domain/field-errors.ts'
 import type { Fields } from '../../domain/fields.ts'
 import { amountFrom, rounded, sumOf, ZERO } from '../amount.ts'
-import { BillingError } from '../errors.ts'
+import { BillingError, withinEach } from '../errors.ts'
 import {
   dateIn,
   integerFrom,
@@ -51,7 +53,10 @@ export function splitOrder(
   times: CycleTimes,
 ): SplitOrder {
   const { installments } = parameters
-  const rows = installments?.map((row) => rowOf(row, rules)) ?? null
+  const rows =
+    installments === undefined
+      ? null
+      : withinEach('installments', installments, (row) => rowOf(row, rules))
   const amount = amountFrom(parameters.amount)
   if (rows?.some((row) => row.amount !== null)) {
     const sum = sumOf(rows.map((row) => row.amount ?? ZERO))
@@ -70,10 +75,7 @@ export function splitOrder(
   if (isNothing(parameters.aid) || isNothing(parameters.amount)) {
     const text = 'In action split_bill must transfer amount and aid parameters'
     const absent = (['amount', 'aid'] as const).filter((name) => isNothing(parameters[name]))
-    throw new BillingError(
-      text,
-      absent.map((path) => ({ path, reason: text, code: 'missing' })),
-    )
+    throw new BillingError(text, missing(absent, text))
   }
   refuseContradictions(parameters)
   const aid = integerFrom(parameters.aid)
@@ -128,7 +130,7 @@ type CheckedRow = Row & { readonly dueDate: Date }
 function rowOf(row: unknown, rules: PaymentRules): Row {
   if (typeof row !== 'object' || row === null || Array.isArray(row)) {
     throw new BillingError('Due date field is mandatory for all installments', {
-      path: 'installments',
+      path: 'due_date',
       code: 'missing',
     })
   }
@@ -136,7 +138,7 @@ function rowOf(row: unknown, rules: PaymentRules): Row {
   const amount = isNothing(values['amount']) ? null : amountFrom(values['amount'])
   if (!isNothing(values['amount']) && amount === null) {
     throw new BillingError('Sum of amounts in installments array must be equal to total amount', {
-      path: 'installments',
+      path: 'amount',
     })
   }
   return {

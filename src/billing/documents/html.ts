@@ -135,7 +135,7 @@ async function pathInside(root: string, name: string): Promise<string | null> {
 async function templateError(error: unknown, roots: readonly string[]): Promise<unknown> {
   if (!LiquidError.is(error)) {
     const { code, message } = error as NodeJS.ErrnoException
-    return code === 'ENOENT' ? new TemplateError(`invoice template: ${message}`) : error
+    return code === 'ENOENT' ? new TemplateError(`invoice template: ${message}`, 'refused') : error
   }
   const { token } = error
   const [line] = token.getPosition()

@@ -52,7 +52,7 @@ async function findInvoice(catalog: Catalog, { aid, billrunKey, invoiceId }: Inv
     billrun_key: billrunKey,
     invoice_id: invoiceId,
   })
-  if (found === null) throw new BillingError('Invoice not found')
+  if (found === null) throw new BillingError('Invoice not found', 'refused')
   return found
 }
 

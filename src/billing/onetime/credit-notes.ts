@@ -61,6 +61,7 @@ export function allotted(
       const [left, requestedText] = [most, amount].map(text)
       throw new BillingError(
         `adjusts: invoice ${invoiceId} has ${left} left, less than ${requestedText}`,
+        { path: 'adjusts' },
       )
     }
     open = open.minus(amount)

@@ -3,7 +3,7 @@ import { ObjectId } from '../../catalog/collections.ts'
 import type { RawDocument } from '../../catalog/compile/document.ts'
 import type { Catalog } from '../../catalog/connection.ts'
 import type { Fields } from '../../domain/fields.ts'
-import { DISPLAY, EntityRuleError, fieldRule, TargetError } from '../../requests/errors.ts'
+import { DISPLAY, EntityRuleError, TargetError } from '../../requests/errors.ts'
 import type { CollectionDefinition } from '../definitions/definition.ts'
 import type { FieldDefinition } from '../fields/field-definition.ts'
 import { type IfMatch, versionOf } from '../requests/versions.ts'
@@ -158,11 +158,10 @@ async function keyIn(
   const used = identifying.filter((field) => query[field] !== undefined)
   if (used.length === 0) {
     const others = identifying.map((field) => `, ${field}`).join('')
-    throw fieldRule(
-      'query',
-      `does not identify a revision of ${name}: give _id, or ${keyField}${others} ` +
+    throw new EntityRuleError(
+      `query does not identify a revision of ${name}: give _id, or ${keyField}${others} ` +
         'with effective_date',
-      'invalid',
+      { path: 'query._id', code: 'missing' },
       DISPLAY.refused,
     )
   }

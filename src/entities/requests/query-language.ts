@@ -81,7 +81,9 @@ function conditionsOf(raw: Fields, path: string, querying: QueryContext): Filter
       problems.invalid(at, 'is not an operator that is allowed here', 'unknown')
     else if (problems.isFull) problems.invalid(at, 'is not known here', 'unknown')
     else {
-      problems.invalid(at, unsafeName(name) ?? unknownReason(name, Object.keys(params)))
+      const unsafe = unsafeName(name)
+      if (unsafe !== null) problems.invalid(at, unsafe)
+      else problems.invalid(at, unknownReason(name, Object.keys(params)), 'unknown')
     }
   }
   return filter
@@ -216,7 +218,8 @@ function operatorsOf(
   }
   if ('$regex' in result || '$options' in result) {
     const reason = badExpression(raw['$regex'], raw['$options'])
-    if (reason !== null) problems.invalid(`${path}.$regex`, reason)
+    const code = raw['$regex'] === undefined ? 'missing' : 'invalid'
+    if (reason !== null) problems.invalid(`${path}.$regex`, reason, code)
   }
   return result
 }

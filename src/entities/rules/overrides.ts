@@ -1,6 +1,7 @@
 /** Rules for overrides of the prices of plans and services. */
+import { missing } from '../../domain/field-errors.ts'
 import { type Fields, isUnset } from '../../domain/fields.ts'
-import { missing, throwRules } from '../../requests/errors.ts'
+import { throwRules } from '../../requests/errors.ts'
 import { fieldsOf, isChanged, listOf } from './values.ts'
 
 const PRICE_FIELDS = ['from', 'to', 'price'] as const

@@ -1,8 +1,10 @@
 /** Rules for services. */
+
 import type { RawDocument } from '../../catalog/compile/document.ts'
 import { validDuring } from '../../catalog/revisions/validity.ts'
+import { missing } from '../../domain/field-errors.ts'
 import { decimalOf, type Fields, isUnset } from '../../domain/fields.ts'
-import { DISPLAY, fieldRule, missing, throwRules } from '../../requests/errors.ts'
+import { DISPLAY, fieldRule, throwRules } from '../../requests/errors.ts'
 import { checkAll } from '../trial.ts'
 import { describeHolders, findAll, refuseIfUsed } from './lookups.ts'
 import { checkRecurrence, checkRounding, isSent, withRequestedChanges } from './recurring.ts'

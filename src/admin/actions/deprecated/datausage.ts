@@ -1,4 +1,5 @@
 /** `datausage`: subscribers of a plan by their data usage in a cycle. */
+
 import { Type } from '@sinclair/typebox'
 import { Decimal } from 'decimal.js'
 import {
@@ -10,8 +11,9 @@ import {
   text,
 } from '../../../catalog/entities/json-schema.ts'
 import { isCycleKey } from '../../../domain/cycle.ts'
+import { missing } from '../../../domain/field-errors.ts'
 import { amountOf, integerOf } from '../../../requests/cast-value.ts'
-import { ActionError, missing, parameterError } from '../../../requests/errors.ts'
+import { ActionError, parameterError } from '../../../requests/errors.ts'
 import { type ActionCall, action } from '../action.ts'
 import { param } from '../parameters.ts'
 
