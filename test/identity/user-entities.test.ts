@@ -60,11 +60,11 @@ describe('a password that an admin sets', () => {
     const update = { username: 'last@example.org', password: 'correct horse', roles: ['read'] }
     for (const wrong of [{ username: 'last' }, { roles: ['nobody'] }, { roles: undefined }]) {
       const [name] = Object.keys(wrong)
-      const body = await world.call('users', 'create', { update: { ...update, ...wrong } })
+      const { body } = await world.call('users', 'create', { update: { ...update, ...wrong } })
       expect(body).toMatchObject({ status: 0, errors: [{ path: name }] })
     }
     expect(hash).not.toHaveBeenCalled()
-    expect(await world.call('users', 'create', { update })).toMatchObject({ status: 1 })
+    expect((await world.call('users', 'create', { update })).body).toMatchObject({ status: 1 })
     expect(hash).toHaveBeenCalledOnce()
     hash.mockRestore()
   })
