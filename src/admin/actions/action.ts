@@ -96,7 +96,7 @@ export type AnswerOf<A extends Members> =
 type Envelope = {
   readonly status?: 1
   readonly desc?: string
-  /** What is wrong, with `status` 0; `desc` by default. */
+  /** With `status` 0; the text in `desc` by default. */
   readonly errors?: readonly AnsweredIssue[]
 }
 type FileAnswer = { readonly [FILE]: AnswerFile }
