@@ -73,7 +73,7 @@ const move = post(PATH, {
         runs: { sessions: 1, retention: 29 },
       }),
     },
-    refused: ['ruleError', 'permissionError', 'loginError', 'targetError'],
+    refused: ['permissionError', 'loginError', 'targetError'],
     others: {
       ...ADMITTED,
       ...BODY,

@@ -301,7 +301,13 @@ export const ERROR_RESPONSES: Readonly<Record<string, Schema>> = {
     headers: CHALLENGE('Basic'),
     ...errorContent('oauthError'),
   },
-  badLogin: { description: 'The parameters are invalid.', ...errorContent('authError') },
+  badLogin: {
+    description: 'The parameters are invalid, or the body cannot be read.',
+    ...content(either('Why.', ref('authError'), ref('requestError')), {
+      authError: ERROR_EXAMPLES['authError'],
+      requestError: new RequestError(400, 'the body is not UTF-8').body(),
+    }),
+  },
   tooMany: {
     description: 'Too many attempts; `Retry-After` has the seconds to wait.',
     headers: { 'Retry-After': { description: 'Seconds to wait.', schema: integer('Seconds.') } },

@@ -181,6 +181,7 @@ const NAMES: Readonly<Record<string, string>> = {
   jsonValue: 'any JSON value',
   idGiven: 'id',
   dateGiven: 'date',
+  dateScalar: 'date',
   emptyObject: 'empty list',
 }
 

@@ -51,13 +51,7 @@ const ADDRESS = {
 }
 
 const INPUT = { category: 'taxation.default', path: '' }
-const REFUSED = [
-  'ruleError',
-  'fieldsError',
-  'permissionError',
-  'loginError',
-  'targetError',
-] as const
+const REFUSED = ['fieldsError', 'permissionError', 'loginError', 'targetError'] as const
 const read = get('/api/settings', {
   access: ['read'],
   isAsked: true,
