@@ -35,5 +35,5 @@ if [ "$PART" = realtime ]; then
 else
   set -- $ADMIN/openapi.json --url $ADMIN --include-path-regex "$PART" "$@"
 fi
-"$FUZZER" run "$@" --checks $CHECKS --phases examples,coverage,fuzzing \
-  --continue-on-failure --no-shrink --generation-database none
+"$FUZZER" run --checks $CHECKS --phases examples,coverage,fuzzing \
+  --continue-on-failure --no-shrink --generation-database none "$@"

@@ -272,11 +272,8 @@ export const ERROR_RESPONSES: Readonly<Record<string, Schema>> = {
     }),
   },
   noTestClock: {
-    description:
-      'The caller lacks the permission, the clock is not a test clock, or the request comes from ' +
-      'a page of another site.',
-    ...content(either('Why.', ref('permissionError'), ref('requestError'), ref('transportError')), {
-      permissionError: ERROR_EXAMPLES['permissionError'],
+    description: 'The clock is not a test clock, or the request comes from a page of another site.',
+    ...content(either('Why.', ref('requestError'), ref('transportError')), {
       requestError: new RequestError(403, 'clock.test is false: the clock cannot be moved').body(),
       transportError: ERROR_EXAMPLES['transportError'],
     }),
