@@ -8,7 +8,7 @@
 # such as `^/billapi/(plans|rates)/`, or `/` for all. Both ports are open to this machine: a token
 # would expire.
 set -eu
-FUZZER=$1/bin/schemathesis
+FUZZER=$(cd "$1" && pwd)/bin/schemathesis
 mkdir -p "$2"
 DATA=$(cd "$2" && pwd)
 PART=$3
@@ -35,5 +35,7 @@ if [ "$PART" = realtime ]; then
 else
   set -- $ADMIN/openapi.json --url $ADMIN --include-path-regex "$PART" "$@"
 fi
+# It leaves a cache where it runs.
+cd "$DATA"
 "$FUZZER" run --checks $CHECKS --phases examples,coverage,fuzzing \
   --continue-on-failure --no-shrink --generation-database none "$@"
