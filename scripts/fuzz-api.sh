@@ -6,7 +6,8 @@
 #
 # PART: `realtime` for the charging port, or a regular expression for paths of the control plane,
 # such as `^/billapi/(plans|rates)/`, or `/` for all. Both ports are open to this machine: a token
-# would expire.
+# would expire. The phase `coverage` sends thousands of requests to each write of the entity API;
+# `--phases examples,fuzzing` leaves it out.
 set -eu
 FUZZER=$(cd "$1" && pwd)/bin/schemathesis
 mkdir -p "$2"
@@ -22,6 +23,7 @@ node scripts/provide-redis.mjs "$DATA/redis"
 node bin/tollgate.mjs start >"$DATA/product.log" 2>&1 &
 PRODUCT=$!
 trap 'kill $PRODUCT; wait $PRODUCT || true' EXIT
+trap 'exit 1' INT TERM
 until grep -q 'balance show' "$DATA/product.log"; do
   kill -0 $PRODUCT
   sleep 1
