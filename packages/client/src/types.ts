@@ -2,17 +2,13 @@
 
 export type Method = 'get' | 'post'
 
-interface Answered {
-  responses: { 200: { content: { 'application/json': unknown } } }
-}
-
-/** Paths without parameters in them that answer in JSON. */
+/** Paths without parameters in them that answer in JSON, not only refusals. */
 export type PathOf<Paths, M extends Method> = {
-  [P in keyof Paths]: Paths[P] extends Record<M, Answered>
-    ? P extends `${string}{${string}`
+  [P in keyof Paths]: [AnswerOf<Paths, M, P>] extends [never]
+    ? never
+    : P extends `${string}{${string}`
       ? never
       : P
-    : never
 }[keyof Paths] &
   string
 

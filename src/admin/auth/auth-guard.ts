@@ -64,7 +64,7 @@ export interface AuthGuard {
   follow(request: FastifyRequest, needed: readonly string[]): FollowedCaller | null
 }
 
-const TOKEN_TWICE = 'No user is logged in: the access token is in more than one place'
+const TOKEN_TWICE = 'the access token is in more than one place'
 const HOW_TO_AUTHENTICATE = 'log in (POST /auth/login), or send an access token or a signature'
 
 export function createAuthGuard(options: AuthGuardOptions): AuthGuard {
@@ -74,11 +74,11 @@ export function createAuthGuard(options: AuthGuardOptions): AuthGuard {
     request: FastifyRequest,
     parameters: OrderedParameters,
   ): Promise<Caller> => {
-    if (isTokenTwice(request, parameters)) throw new NotLoggedInError(TOKEN_TWICE)
+    if (isTokenTwice(request, parameters)) throw notLoggedIn(request, TOKEN_TWICE)
     const caller =
       (await resolveCaller(options, request, parameters)) ??
       (isOpen && request.refusal === null ? openCaller(request) : null)
-    if (caller === null) throw notLoggedIn(request)
+    if (caller === null) throw request.refusal ?? notLoggedIn(request, HOW_TO_AUTHENTICATE)
     request.caller = caller
     return caller
   }
@@ -162,9 +162,7 @@ export async function identify(
   reply: FastifyReply,
 ): Promise<void> {
   const tokens = tokensOf(request)
-  if (tokens.length > 1) {
-    throw new NotLoggedInError(TOKEN_TWICE)
-  }
+  if (tokens.length > 1) throw notLoggedIn(request, TOKEN_TWICE)
   const [token] = tokens
   if (token !== undefined) {
     const identity = await clientOf(options.token, token)
@@ -237,7 +235,7 @@ async function callerByParameters(
   }
   const signed = await signature(parameters)
   if (signed === 'absent') return null
-  if ('refused' in signed) throw new BadSignatureError(`No user is logged in: ${signed.refused}`)
+  if ('refused' in signed) throw notLoggedIn(request, signed.refused, BadSignatureError)
   return clientCaller('signature', signed, request)
 }
 
@@ -293,12 +291,8 @@ function openCaller({ ip }: FastifyRequest): Caller {
 /** Clients of the API detect errors by the code in the body, other clients by the HTTP status. */
 const INTERFACE = /^\/(?:billapi|api|admin|auth)(?:\/|$)/i
 
-function notLoggedIn(request: FastifyRequest): Error {
-  if (request.refusal !== null) return request.refusal
-  return new NotLoggedInError(
-    `No user is logged in: ${HOW_TO_AUTHENTICATE}`,
-    statusOr(401, request),
-  )
+function notLoggedIn(request: FastifyRequest, why: string, Refusal = NotLoggedInError): Error {
+  return new Refusal(`No user is logged in: ${why}`, statusOr(401, request))
 }
 
 function statusOr(others: 401 | 403, request: FastifyRequest): number {

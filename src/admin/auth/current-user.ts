@@ -51,7 +51,7 @@ export const CURRENT_USER = get('/auth/login', {
       },
       {},
     ),
-    refused: ['authError'],
+    refused: ['authError', 'ruleError'],
     others: { '403': 'forbidden', '405': 'badLogin', '503': 'unavailable' },
   },
   async run(deps: RouteDeps, request, reply) {

@@ -8,6 +8,7 @@ import { AuthRefusal } from '../../identity/refusal.ts'
 import { answeredIssues } from '../../requests/errors.ts'
 import { succeeded } from '../http/answer-schema.ts'
 import { queryParameters, readParameters } from '../http/body.ts'
+import { BODY } from '../http/endpoint.ts'
 import { deviceCookieOf } from './cookies.ts'
 
 export function success<const D>(details: D, input: LoginInput) {
@@ -19,11 +20,13 @@ export function failure(desc: string, input: LoginInput, wrong: Wrong = 'refused
   return { status: 0, desc, details: false, input, errors } as const
 }
 
+/** Other answers of endpoints that read a body, which may have credentials. */
+export const LOGIN_BODY = { ...BODY, '400': 'badLogin' } as const
+
 /** Other answers of endpoints that compare a password or a code. */
 const OTHERS = {
-  '400': 'badLogin',
+  ...LOGIN_BODY,
   '403': 'forbidden',
-  '413': 'tooLarge',
   '429': 'tooMany',
   '503': 'loginUnavailable',
 } as const

@@ -35,7 +35,7 @@ import { LOGIN_BODY_BYTES_MAX } from '../../requests/json-limits.ts'
 import { errorHandler } from '../http/answer.ts'
 import { succeeded } from '../http/answer-schema.ts'
 import { registerBodies } from '../http/body.ts'
-import { addEndpoints, get, post } from '../http/endpoint.ts'
+import { addEndpoints, BODY, get, post } from '../http/endpoint.ts'
 import { DONE_ANSWER, LOGIN_ANSWER, LOGIN_OPTIONS } from './answers.ts'
 import {
   clearSessionCookie,
@@ -132,7 +132,8 @@ const logout = post('/auth/logout', {
     description: 'The session has ended.',
     schema: DONE_ANSWER,
     example: success(true, {}),
-    others: { '403': 'forbidden', '503': 'unavailable' },
+    refused: ['ruleError'],
+    others: { ...BODY, '403': 'forbidden', '503': 'unavailable' },
   },
   async run(deps: RouteDeps, request, reply) {
     const cookie = sessionCookieOf(request)

@@ -9,7 +9,7 @@ import type { Logger } from '../../runtime/log.ts'
 import { errorHandler } from '../http/answer.ts'
 import { succeeded } from '../http/answer-schema.ts'
 import { readParameters, registerBodies } from '../http/body.ts'
-import { ADMITTED, addEndpoints, BODY, get, post, refuseOtherMethods } from '../http/endpoint.ts'
+import { addEndpoints, BODY, CODED, get, post, refuseOtherMethods } from '../http/endpoint.ts'
 import type { Admit } from '../settings/routes.ts'
 import { CLOCK_ANSWER, MOVED_ANSWER } from './answers.ts'
 import type { ClockMover } from './move.ts'
@@ -40,7 +40,8 @@ const show = get(PATH, {
       test: true,
       start: '2026-01-01T00:00:00Z',
     }),
-    others: ADMITTED,
+    refused: ['permissionError', 'loginError'],
+    others: CODED,
   },
   async run({ mover, admit }: ClockRoutes, request, reply) {
     const { ordered } = await readParameters(request, reply)
@@ -73,13 +74,12 @@ const move = post(PATH, {
         runs: { sessions: 1, retention: 29 },
       }),
     },
-    refused: ['ruleError', 'permissionError', 'loginError', 'targetError'],
+    refused: ['permissionError', 'loginError', 'targetError'],
     others: {
-      ...ADMITTED,
+      ...CODED,
       ...BODY,
       '403': 'noTestClock',
       '409': 'clockMoving',
-      '503': 'unavailable',
     },
   },
   async run({ mover, admit, timeZone }: ClockRoutes, request, reply) {

@@ -30,7 +30,10 @@ export interface RedirectAnswer {
 export interface EndpointAnswer extends DescribedAnswer {
   /** Other forms of the answer, by media type. */
   readonly types?: Readonly<Record<string, Pick<DescribedAnswer, 'schema' | 'example'>>>
-  /** Names of error components that are returned as JSON with HTTP status 200. */
+  /**
+   * Names of error components that are returned as JSON with HTTP status 200; `ruleError` only of
+   * public endpoints, since all others have it.
+   */
   readonly refused?: readonly string[]
   /** By other HTTP status: the answer, or the name of its component. */
   readonly others?: Readonly<Record<string, string | DescribedAnswer | RedirectAnswer>>

@@ -84,7 +84,7 @@ const SAMPLE = {
 } as const
 
 const ROLES = ['read'] as const
-const REFUSED = ['ruleError', 'permissionError', 'loginError'] as const
+const REFUSED = ['permissionError', 'loginError'] as const
 const sample = get('/api/live', {
   access: ROLES,
   about: 'Live figures of the last second, or a stream of them (`Accept: text/event-stream`)',

@@ -122,7 +122,7 @@ export function chargingDocument(config: Config, version: string): OpenApiDocume
 
 const NAMED = `${PATH}/{file_type}`
 /** JSON messages of other file types. */
-const JSON_SCHEMAS = ['jsonObject', 'jsonValue', 'jsonList', 'jsonRows', 'jsonCells'] as const
+const JSON_SCHEMAS = ['jsonObject', 'jsonValue', 'jsonList'] as const
 const JSON_TYPE = 'application/json'
 
 /** Any file type. `isPlain`: JSON is the plain format, unless the query names another one. */

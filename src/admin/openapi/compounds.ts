@@ -32,6 +32,18 @@ const CONDITION_OPERATORS = [
   'exists',
 ] as const
 
+/** Stored as it is sent: an integer, or its digits. */
+const whole = (description: string): Schema => ({ description, type: ['integer', 'string'] })
+
+const DATE_SCALARS: readonly Schema[] = [
+  text(
+    'ISO 8601, `YYYY-MM-DD` or `YYYY-MM-DD HH:MM:SS` in the time zone of the node, unix ' +
+      'seconds, or words: `now`, `today`, `tomorrow`, `+2 weeks`.',
+    { examples: ['2026-03-01', '2026-03-01T10:00:00Z', 'now'] },
+  ),
+  number('Unix seconds.'),
+]
+
 const PLAIN_VALUES: readonly Schema[] = [
   text('A text.'),
   number('A number.'),
@@ -52,10 +64,8 @@ const VALUES: Readonly<Record<string, Schema>> = {
     'Fields with any names: those of the operator, of the caller or of another system.',
   ),
   comparedValue: anyValue('A text, number, flag or list that is compared; stored unchanged.'),
-  // Not defined with `jsonValue`: types generated from a recursive list would be useless.
-  jsonList: listOf(either('A member.', ...PLAIN_VALUES, ref('jsonRows')), 'A JSON list.'),
-  jsonRows: listOf(either('A member.', ...PLAIN_VALUES, ref('jsonCells')), 'A list in a list.'),
-  jsonCells: listOf(either('A member.', ...PLAIN_VALUES), 'A list in a list of lists.'),
+  // In scripts/api-types.mjs, too.
+  jsonList: listOf(ref('jsonValue'), 'A JSON list.'),
   amount: {
     description: 'A number, or decimal text, which is exact at any length.',
     type: ['number', 'string'],
@@ -81,14 +91,10 @@ const VALUES: Readonly<Record<string, Schema>> = {
   ),
   dateGiven: either(
     'A date and time in any format that requests accept.',
-    text(
-      'ISO 8601, `YYYY-MM-DD` or `YYYY-MM-DD HH:MM:SS` in the time zone of the node, unix ' +
-        'seconds, or words: `now`, `today`, `tomorrow`, `+2 weeks`.',
-      { examples: ['2026-03-01', '2026-03-01T10:00:00Z', 'now'] },
-    ),
-    number('Unix seconds.'),
+    ...DATE_SCALARS,
     ref('dateParts'),
   ),
+  dateScalar: either('A date and time in a form or a query string.', ...DATE_SCALARS),
   emptyObject: {
     description: 'An empty object, which responses contain as an empty list.',
     type: 'array',
@@ -123,7 +129,7 @@ const PRICES: Readonly<Record<string, Schema>> = {
     'Prices at certain times; the first band that matches applies.',
     {
       name: text('Name, unique in the list; contained in the line.'),
-      days: listOf(integer('1 (Monday) to 7.'), 'Days of the week; every day by default.'),
+      days: listOf(whole('1 (Monday) to 7.'), 'Days of the week; every day by default.'),
       dates: listOf(
         text('`YYYY-MM-DD`, or `MM-DD` of every year.'),
         'Dates; every date by default.',
@@ -161,7 +167,7 @@ const PRICES: Readonly<Record<string, Schema>> = {
   }),
   roundingRules: object('How a price is rounded.', {
     rounding_type: choice(['None', 'up', 'down', 'nearest'], 'Direction; `None`: no rounding.'),
-    rounding_decimals: integer('Number of decimals, 0 to 10; 2 by default.'),
+    rounding_decimals: whole('Number of decimals, 0 to 10; 2 by default.'),
     rounding_stage: choice(['after_tax', 'before_tax', 'None'], 'Price that is rounded.'),
   }),
   cyclePrice: object(
@@ -174,8 +180,8 @@ const PRICES: Readonly<Record<string, Schema>> = {
     ['from', 'to', 'price'],
   ),
   recurrence: object('How often a plan or service is charged.', {
-    frequency: integer('Months between two charges.'),
-    start: integer('Month of the year in which it starts, 1 to 12.'),
+    frequency: whole('Months between two charges.'),
+    start: whole('Month of the year in which it starts, 1 to 12.'),
     periodicity: choice(['month', 'year'], 'The older form of a frequency.'),
   }),
 }
@@ -250,7 +256,7 @@ const OFFERS: Readonly<Record<string, Schema>> = {
     {
       type: choice(['plan', 'service', 'discount'], 'What is overridden.'),
       key: text('Name of the plan or service, key of the discount.'),
-      id: integer('For a service: `service_id` of the entry.'),
+      id: whole('For a service: `service_id` of the entry.'),
       condition: either(
         'Conditions on what is overridden; all must be met.',
         ref('condition'),
@@ -268,7 +274,7 @@ const OFFERS: Readonly<Record<string, Schema>> = {
   }),
   bucketOfGroup: open(
     object('A bucket that a prepaid group tops up, with one amount.', {
-      pp_includes_external_id: integer('Number of the prepaid include.'),
+      pp_includes_external_id: whole('Number of the prepaid include.'),
       pp_includes_name: text('Name of the prepaid include, instead of the number.'),
       operation: choice(['default', 'inc', 'set', 'new'], '`default`: that of the group.'),
       value: amount('Units or money; credits are negative.'),
@@ -281,7 +287,7 @@ const OFFERS: Readonly<Record<string, Schema>> = {
   bucketPeriod: object(
     'A period that starts with the top-up.',
     {
-      duration: integer('Number of units.'),
+      duration: whole('Number of units.'),
       unit: choice(
         ['days', 'day', 'weeks', 'week', 'months', 'month', 'years', 'year'],
         'The unit.',
@@ -339,14 +345,14 @@ const TERMS: Readonly<Record<string, Schema>> = {
     subscriber: listOf(ref('subscriberConditions'), 'On its subscribers; at least one must match.'),
   }),
   chargeParams: object('Conditions for the charge or discount to apply.', {
-    min_subscribers: integer('Minimum number of subscribers.'),
-    max_subscribers: integer('Maximum number of subscribers.'),
-    cycles: integer('Number of cycles from the start of a plan or service.'),
+    min_subscribers: whole('Minimum number of subscribers.'),
+    max_subscribers: whole('Maximum number of subscribers.'),
+    cycles: whole('Number of cycles from the start of a plan or service.'),
     conditions: listOf(ref('chargeConditions'), 'At least one must be met.'),
   }),
   allowance: object(
     'Amount deducted from the invoice for a subscriber.',
-    { sid: integer('Number of the subscriber.'), allowance: amount('The amount, above 0.') },
+    { sid: whole('Number of the subscriber.'), allowance: amount('The amount, above 0.') },
     ['sid', 'allowance'],
   ),
   paymentMeans: open(

@@ -35,7 +35,7 @@ export function endpointPaths(
     for (const endpoint of endpoints) {
       const method = endpoint.method === 'GET' ? 'get' : 'post'
       const path = templateOf(endpoint.path)
-      const responses = responsesOf(endpoint.answer, (schema) => referring(schema, components))
+      const responses = responsesOf(endpoint, (schema) => referring(schema, components))
       const described = { ...operation(endpoint, tag, baseUrl), responses }
       paths[path] = { ...paths[path], [method]: described }
     }
@@ -127,8 +127,12 @@ function sampleOf(
 
 type Referring = (schema: Schema) => Schema
 
-function responsesOf(answer: EndpointAnswer, referring: Referring): Record<string, Schema> {
-  const { description, others = {} } = answer
+function responsesOf(
+  { access, answer }: EndpointDescription,
+  referring: Referring,
+): Record<string, Schema> {
+  const { description, others = {}, refused = [] } = answer
+  const all = access === 'public' ? refused : [BAD_NAME, ...refused]
   const named = Object.entries(others).map(([status, other]) => [
     status,
     typeof other === 'string' ? response(other) : otherOf(other, referring),
@@ -137,7 +141,7 @@ function responsesOf(answer: EndpointAnswer, referring: Referring): Record<strin
   return {
     '200': {
       description,
-      content: contentOf(answer, referring),
+      content: contentOf({ ...answer, refused: all }, referring),
     },
     ...Object.fromEntries(named),
     ...(unavailable !== undefined && {
@@ -149,6 +153,8 @@ function responsesOf(answer: EndpointAnswer, referring: Referring): Record<strin
   }
 }
 
+/** The names of parameters are checked before the caller, whose credentials may be among them. */
+const BAD_NAME = 'ruleError'
 const JSON_TYPE = 'application/json'
 
 /** In each media type; errors are JSON. */

@@ -279,11 +279,8 @@ export const ERROR_RESPONSES: Readonly<Record<string, Schema>> = {
     }),
   },
   noTestClock: {
-    description:
-      'The caller lacks the permission, the clock is not a test clock, or the request comes from ' +
-      'a page of another site.',
-    ...content(either('Why.', ref('permissionError'), ref('requestError'), ref('transportError')), {
-      permissionError: ERROR_EXAMPLES['permissionError'],
+    description: 'The clock is not a test clock, or the request comes from a page of another site.',
+    ...content(either('Why.', ref('requestError'), ref('transportError')), {
       requestError: new RequestError(403, 'clock.test is false: the clock cannot be moved').body(),
       transportError: ERROR_EXAMPLES['transportError'],
     }),
@@ -308,7 +305,13 @@ export const ERROR_RESPONSES: Readonly<Record<string, Schema>> = {
     headers: CHALLENGE('Basic'),
     ...errorContent('oauthError'),
   },
-  badLogin: { description: 'The parameters are invalid.', ...errorContent('authError') },
+  badLogin: {
+    description: 'The parameters are invalid, or the body cannot be read.',
+    ...content(either('Why.', ref('authError'), ref('requestError')), {
+      authError: ERROR_EXAMPLES['authError'],
+      requestError: new RequestError(400, 'the body is not UTF-8').body(),
+    }),
+  },
   tooMany: {
     description: 'Too many attempts; `Retry-After` has the seconds to wait.',
     headers: { 'Retry-After': { description: 'Seconds to wait.', schema: integer('Seconds.') } },

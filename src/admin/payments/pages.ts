@@ -118,6 +118,7 @@ const back = get('/paymentgateways/OkPage', {
   },
   answer: {
     ...page('The result, if the caller has given no page.'),
+    refused: ['ruleError'],
     others: {
       '303': { redirect: 'To the page of the caller, with `status` and `code`.' },
       '403': page('The result is forged.'),

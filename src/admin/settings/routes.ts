@@ -51,13 +51,7 @@ const ADDRESS = {
 }
 
 const INPUT = { category: 'taxation.default', path: '' }
-const REFUSED = [
-  'ruleError',
-  'fieldsError',
-  'permissionError',
-  'loginError',
-  'targetError',
-] as const
+const REFUSED = ['fieldsError', 'permissionError', 'loginError', 'targetError'] as const
 export const READ_SETTINGS = get('/api/settings', {
   access: ['read'],
   isCheckedByRoute: true,

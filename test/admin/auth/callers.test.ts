@@ -38,11 +38,14 @@ function signed(fields: Record<string, string>): Record<string, string> {
 }
 
 describe('endpoints that answer by HTTP status', () => {
-  const metricsStatus = async (headers: Record<string, string>) =>
-    (await fetch(`${closed().url}/metrics`, { headers })).status
+  const metricsStatus = async (headers: Record<string, string>, query = '') =>
+    (await fetch(`${closed().url}/metrics${query}`, { headers })).status
 
   it('answer 401 without a caller, and 403 if the caller lacks the role', async () => {
     expect(await metricsStatus({})).toBe(401)
+    expect(await metricsStatus({}, '?_sig_=')).toBe(401)
+    const twice = { authorization: `Bearer ${token}` }
+    expect(await metricsStatus(twice, `?access_token=${token}`)).toBe(401)
     expect(await metricsStatus({ authorization: `Bearer ${token}` })).toBe(403)
     expect(await metricsStatus({ cookie })).toBe(200)
   })

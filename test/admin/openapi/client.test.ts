@@ -60,6 +60,7 @@ const WRONG_CALLS = [
   `api.post('/billapi/accounts/create')`,
   `api.get('/billapi/accounts/create')`,
   `api.get('/api/usedby', { collection: 7 })`,
+  `api.post('/api/settings', { category: 'a', data: [[[[{ b: [() => 1] }]]]] })`,
   `api.get('/docs')`,
   `charging.post('/realtime', { record_type: 'stop_request', session_id: 's' })`,
 ]

@@ -1,10 +1,17 @@
 /** The OpenAPI document is suitable for client generators, and readable for people. */
 import { describe, expect, it } from 'vitest'
 import { errorBody } from '../../../src/admin/client-errors.ts'
+import { ENDPOINTS } from '../../../src/admin/endpoints.ts'
+import { templateOf } from '../../../src/admin/openapi/endpoint-paths.ts'
 import type { Operation } from '../../../src/admin/openapi/operations.ts'
 import { refName, type Schema } from '../../../src/catalog/entities/json-schema.ts'
 import { ifMatchOf } from '../../../src/entities/requests/versions.ts'
-import { ActionError, EntityRuleError, TargetError } from '../../../src/requests/errors.ts'
+import {
+  ActionError,
+  EntityRuleError,
+  RequestError,
+  TargetError,
+} from '../../../src/requests/errors.ts'
 import { createAnswerCheck, DOCUMENT, resolved } from '../../support/admin/openapi/answer-check.ts'
 
 const check = createAnswerCheck(DOCUMENT)
@@ -194,11 +201,10 @@ describe('every operation', () => {
   })
 })
 
-/** Whether a list or an object conforms; a date is a text, or seconds, in forms. */
+/** Whether a list or an object conforms. */
 function mayBeCompound(schema: Schema): boolean {
   const { type, anyOf } = schema
   const name = refName(schema)
-  if (name === 'dateGiven') return false
   if (name !== null) return mayBeCompound(schemas[name] ?? {})
   if (Array.isArray(anyOf)) return anyOf.some(mayBeCompound)
   return ['array', 'object'].some((compound) => [type].flat().includes(compound))
@@ -243,6 +249,43 @@ describe('answers that are sent', () => {
     expect(found).toEqual([])
     const wait = { ...errorBody(429, 'wait'), details: false }
     expect(problems('GET /docs', 429, json, wait)).toEqual([])
+  })
+
+  const declared = Object.values(ENDPOINTS)
+    .flat()
+    .map(({ method, path, access }) => ({ at: `${method} ${templateOf(path)}`, access }))
+
+  it('because of the name of a parameter, before the caller is known, are documented', () => {
+    const body = new EntityRuleError('a name of a parameter has a zero byte').body()
+    const named = declared.filter(({ access }) => access !== 'public')
+    const found = [...named, { at: 'GET /auth/login' }].flatMap(({ at }) =>
+      (problems(at, 200, json, body) ?? []).map((why) => `${at} ${why}`),
+    )
+    expect(found).toEqual([])
+  })
+
+  it('because of a body by endpoints of logins are documented', () => {
+    const writes = declared.filter(({ at }) => at.startsWith('POST /auth/'))
+    const found = writes.flatMap(({ at }) => [
+      ...[400, 413, 415].flatMap((status) =>
+        problems(at, status, json, new RequestError(status, 'why').body()),
+      ),
+      ...(problems(at, 200, json, new EntityRuleError('body must be an object').body()) ?? []),
+    ])
+    expect(writes.length).toBeGreaterThan(6)
+    expect(found).toEqual([])
+  })
+
+  it.each([
+    ['jsonValue', [[[[[1], 'a']]], { a: [[[[null]]]] }]],
+    ['recurrence', { frequency: '1', start: '12', periodicity: 'month' }],
+    ['timeBand', { name: 'NIGHT', days: ['1'], rate: [] }],
+    ['roundingRules', { rounding_decimals: '2' }],
+    ['override', { type: 'service', key: 'TV', id: '7' }],
+    ['chargeParams', { min_subscribers: '1', max_subscribers: '2', cycles: '3' }],
+    ['bucketPeriod', { duration: '1', unit: 'month' }],
+  ] as const)('with values as clients stored them conform to %s', (name, value) => {
+    expect(check.mismatches({ $ref: `#/components/schemas/${name}` }, value)).toEqual([])
   })
 
   it.each([

@@ -17,7 +17,7 @@ import { get, post } from '../../http/endpoint.ts'
 import { DONE_ANSWER, RECOVERY_CODES, TOTP_SECRET, TOTP_STATE } from '../answers.ts'
 import { sessionCookieOf, setSessionCookie } from '../cookies.ts'
 import type { RouteDeps } from '../route-deps.ts'
-import { bodyOf, COMPARING, sourceOf, success } from '../session-answers.ts'
+import { bodyOf, COMPARING, LOGIN_BODY, sourceOf, success } from '../session-answers.ts'
 
 type Declared<A> = Parameters<typeof post<RouteDeps, A>>[1]
 
@@ -178,14 +178,8 @@ export const RESET_TOTP = post('/auth/totp/reset', {
   },
   answer: {
     ...REMOVED,
-    refused: ['authError', 'ruleError', 'permissionError', 'loginError'],
-    others: {
-      '400': 'badLogin',
-      '401': 'badToken',
-      '403': 'forbidden',
-      '413': 'tooLarge',
-      '503': 'loginUnavailable',
-    },
+    refused: ['authError', 'permissionError', 'loginError'],
+    others: { ...LOGIN_BODY, '401': 'badToken', '403': 'forbidden', '503': 'loginUnavailable' },
   },
   async run(deps: RouteDeps, request, reply) {
     const { caller } = request
