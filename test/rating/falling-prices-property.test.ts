@@ -169,7 +169,10 @@ class Trial extends RatingFixture {
     const spent = new Map<string, number>()
     const credited = new Map<string, number>()
     const owed = new Map<number, number>()
-    for (const { sid, counts } of this.#newest()) {
+    for (const {
+      session: { sid },
+      counts,
+    } of this.#newest()) {
       owed.set(sid, (owed.get(sid) ?? 0) + counts.debt - counts.accountDebt)
       owed.set(0, (owed.get(0) ?? 0) + counts.accountDebt)
       for (const { owner, bucketId, kind, amount } of counts.payments) {
@@ -225,13 +228,17 @@ class Trial extends RatingFixture {
   }
 
   #stateOf(sessionId: string, usaget: string) {
-    const service = this.sessions.get(sessionId)?.services.find((one) => one.usaget === usaget)
-    const lines = this.#newest().filter((line) => line.sessionId === sessionId)
+    const service = this.sessions
+      .get(sessionId)
+      ?.services.find((one) => one.identity.usaget === usaget)
+    const lines = this.#newest().filter((line) => line.session.sessionId === sessionId)
     return {
       number: service?.segment?.number ?? 0,
       reserved: service?.reservation.units ?? 0,
       ...unreturned(this.#newest()),
-      payments: lines.flatMap((line) => (line.usaget === usaget ? line.counts.payments : [])),
+      payments: lines.flatMap((line) =>
+        line.service.usaget === usaget ? line.counts.payments : [],
+      ),
     }
   }
 
@@ -256,9 +263,9 @@ class Trial extends RatingFixture {
   /** All segments of a service cost what their units cost together. */
   #checkPrice(sessionId: string, usaget: string): void {
     if (usaget !== 'data') return
-    const last = this.lines.findLast((line) => line.sessionId === sessionId)
+    const last = this.lines.findLast((line) => line.session.sessionId === sessionId)
     const tag = last?.stamp.replace(/-\d+$/, '')
-    if (last?.usaget !== 'data') return
+    if (last?.service.usaget !== 'data') return
     const counts = this.#newest()
       .filter(({ stamp }) => stamp.replace(/-\d+$/, '') === tag)
       .map((line) => line.counts)

@@ -256,7 +256,7 @@ describe('answers that are sent', () => {
     .map(({ method, path, access }) => ({ at: `${method} ${templateOf(path)}`, access }))
 
   it('because of the name of a parameter, before the caller is known, are documented', () => {
-    const body = new EntityRuleError('a name of a parameter has a zero byte').body()
+    const body = new EntityRuleError('a name of a parameter has a zero byte', 'refused').body()
     const named = declared.filter(({ access }) => access !== 'public')
     const found = [...named, { at: 'GET /auth/login' }].flatMap(({ at }) =>
       (problems(at, 200, json, body) ?? []).map((why) => `${at} ${why}`),
@@ -270,7 +270,12 @@ describe('answers that are sent', () => {
       ...[400, 413, 415].flatMap((status) =>
         problems(at, status, json, new RequestError(status, 'why').body()),
       ),
-      ...(problems(at, 200, json, new EntityRuleError('body must be an object').body()) ?? []),
+      ...(problems(
+        at,
+        200,
+        json,
+        new EntityRuleError('body must be an object', 'invalid').body(),
+      ) ?? []),
     ])
     expect(writes.length).toBeGreaterThan(6)
     expect(found).toEqual([])
