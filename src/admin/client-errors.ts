@@ -1,9 +1,11 @@
 /**
  * Answers to connections whose data never becomes a request: not HTTP, head too large, too slow.
  */
+
 import type { Server } from 'node:http'
 import type { Duplex } from 'node:stream'
-import { answeredIssues } from '../requests/errors.ts'
+import { issuesOf } from '../domain/field-errors.ts'
+import { answeredIssues, codeOfStatus } from '../requests/errors.ts'
 import { lingerAndClose } from '../runtime/lingering.ts'
 import { trackPendingAnswers } from '../runtime/pending-answers.ts'
 import { headerLines } from './headers.ts'
@@ -13,7 +15,7 @@ export const HEAD_BYTES_MAX = 32 * 1024
 
 /** Error format of the deprecated calls: `status` 0 and a text. */
 export function errorBody(code: number, desc: string) {
-  const errors = answeredIssues([{ path: '', reason: desc }], code)
+  const errors = answeredIssues(issuesOf(desc, codeOfStatus(code)))
   return { status: 0, code, desc, errors }
 }
 

@@ -1,7 +1,10 @@
 /** Health of this process: stores, their data and the catalogue. */
+
 import type { Catalog } from '../catalog/connection.ts'
-import { choice, listOf, text, type ValueOf } from '../catalog/entities/json-schema.ts'
+import { choice, listOf, ref, text, type ValueOf } from '../catalog/entities/json-schema.ts'
+import { issuesOf } from '../domain/field-errors.ts'
 import { lostPartitions } from '../ledger/install.ts'
+import { type AnsweredIssue, answeredIssues } from '../requests/errors.ts'
 import { CUSTOMER_CIRCUIT } from '../runtime/customer-metrics.ts'
 import { type MetricsSnapshot, SKIPPED, SKIPPED_ENTITY } from '../runtime/metrics.ts'
 import { readSnapshots } from '../store/metrics-exchange.ts'
@@ -27,6 +30,8 @@ export interface HealthChecks {
   hasUsers: () => boolean
 }
 
+const ERRORS = ref<readonly AnsweredIssue[]>('errors', 'With HTTP status 503: what is wrong.')
+
 /** State of a part of the node. */
 const check = <const T extends string>(description: string, ...errors: readonly T[]) =>
   choice(['ok', ...errors], `${description}: \`ok\`, or what is wrong.`)
@@ -46,8 +51,9 @@ const READINESS = component(
       ['ok', 'unavailable'],
       'In external customer mode: whether the customer system is called.',
     ),
+    errors: ERRORS,
   },
-  ['users', 'customers'],
+  ['users', 'customers', 'errors'],
 )
 
 /** Everything that readiness reports. */
@@ -63,10 +69,16 @@ const SKIPPED_IN_CHARGING = component('skippedEntity', 'A stored entity that cha
 })
 type SkippedEntity = ValueOf<typeof SKIPPED_IN_CHARGING>
 
-const CATALOGUE_HEALTH = component('catalogueHealth', 'Stored entities that charging skips.', {
-  status: choice(['ok', 'incomplete', 'unknown'], '`incomplete` if there are any.'),
-  skipped: listOf(SKIPPED_IN_CHARGING, 'The first of them.'),
-})
+const CATALOGUE_HEALTH = component(
+  'catalogueHealth',
+  'Stored entities that charging skips.',
+  {
+    status: choice(['ok', 'incomplete', 'unknown'], '`incomplete` if there are any.'),
+    skipped: listOf(SKIPPED_IN_CHARGING, 'The first of them.'),
+    errors: ERRORS,
+  },
+  ['errors'],
+)
 
 const LIVENESS = component('liveness', 'Whether the process runs.', {
   status: choice(['live'], 'Always `live`.'),
@@ -113,15 +125,30 @@ const ready = get('/health/ready', {
       redis: 'unavailable',
       ledger: 'unavailable',
       catalogue: 'unknown',
+      errors: [
+        { path: 'redis', code: 'unavailable', why: 'unavailable' },
+        { path: 'ledger', code: 'unavailable', why: 'unavailable' },
+      ],
     },
     others: ADMITTED,
   },
   async run(checks: HealthChecks, _, reply) {
     const health = await readHealth(checks, readSnapshots(checks.redis))
-    reply.code(health.status === 'ready' ? 200 : 503)
-    return health
+    if (health.status === 'ready') return health
+    reply.code(503)
+    const { redis, mongo, ledger, changes, users = 'ok' } = health
+    const failed = Object.entries({ redis, mongo, ledger, changes, users })
+      .filter(([, state]) => state !== 'ok')
+      .map(([path, reason]) => ({ path, reason, code: 'unavailable' }) as const)
+    return { ...health, errors: answeredIssues(failed) }
   },
 })
+
+const UNKNOWN = {
+  status: 'unknown',
+  skipped: [],
+  errors: answeredIssues(issuesOf('no process reports what it skips', 'unavailable')),
+} as const
 
 const catalogue = get('/health/catalogue', {
   access: ['read'],
@@ -143,7 +170,7 @@ const catalogue = get('/health/catalogue', {
         },
       ],
     },
-    unavailableExample: { status: 'unknown', skipped: [] },
+    unavailableExample: UNKNOWN,
     others: ADMITTED,
   },
   async run({ redis }: HealthChecks, _, reply) {
@@ -151,7 +178,7 @@ const catalogue = get('/health/catalogue', {
     const figures = snapshots === null ? null : reportedIn(snapshots)
     if (figures !== null) return { status: stateOf(figures), skipped: figures.entities }
     reply.code(503)
-    return { status: 'unknown' as const, skipped: [] }
+    return UNKNOWN
   },
 })
 

@@ -1,6 +1,9 @@
 /** `GET /api`: whether the node is operational. */
+
 import type { Catalog } from '../catalog/connection.ts'
-import { text, typed } from '../catalog/entities/json-schema.ts'
+import { ref, text, typed } from '../catalog/entities/json-schema.ts'
+import { issuesOf } from '../domain/field-errors.ts'
+import { type AnsweredIssue, answeredIssues } from '../requests/errors.ts'
 import type { RedisConnection } from '../store/redis.ts'
 import { within } from './deadline.ts'
 import { component } from './http/answer-schema.ts'
@@ -17,11 +20,17 @@ export interface HeartbeatParts {
   readonly redis: Pick<RedisConnection, 'onEachMaster'>
 }
 
-const HEARTBEAT = component('heartbeat', 'Whether the stores answer.', {
-  status: typed<0 | 1>({ type: 'integer', enum: [0, 1], description: '1: both stores answer.' }),
-  message: text('The result, or the store that is unavailable.'),
-  version: text('Version of the interface.'),
-})
+const HEARTBEAT = component(
+  'heartbeat',
+  'Whether the stores answer.',
+  {
+    status: typed<0 | 1>({ type: 'integer', enum: [0, 1], description: '1: both stores answer.' }),
+    message: text('The result, or the store that is unavailable.'),
+    version: text('Version of the interface.'),
+    errors: ref<readonly AnsweredIssue[]>('errors', 'With HTTP status 503: what is wrong.'),
+  },
+  ['errors'],
+)
 
 /**
  * Status 1 if both stores answer; otherwise 503 with status 0 and the unavailable stores. With
@@ -41,7 +50,7 @@ export const HEARTBEAT_ENDPOINT = get('/api', {
     schema: HEARTBEAT,
     example: { status: 1, message: 'Tollgate API SUCCESS', version: INTERFACE_VERSION },
     types: { 'text/plain': { schema: text('SUCCESS.'), example: 'SUCCESS' } },
-    unavailableExample: { status: 0, message: 'Redis unavailable', version: INTERFACE_VERSION },
+    unavailableExample: unavailable('Redis unavailable'),
     others: { '401': 'badToken', '403': 'forbidden' },
     refused: ['permissionError', 'loginError'],
   },
@@ -57,10 +66,15 @@ export const HEARTBEAT_ENDPOINT = get('/api', {
     if (simple !== undefined && simple !== '' && simple !== '0') {
       return reply.type('text/plain').send(isWell ? 'SUCCESS' : 'FAILED')
     }
-    const message = isWell ? 'Tollgate API SUCCESS' : `${away.join(' and ')} unavailable`
-    return { status: isWell ? 1 : 0, message, version: INTERFACE_VERSION }
+    if (!isWell) return unavailable(`${away.join(' and ')} unavailable`)
+    return { status: 1 as const, message: 'Tollgate API SUCCESS', version: INTERFACE_VERSION }
   },
 })
+
+function unavailable(message: string) {
+  const errors = answeredIssues(issuesOf(message, 'unavailable'))
+  return { status: 0 as const, message, version: INTERFACE_VERSION, errors }
+}
 
 /** The cause is only logged: error texts may name hosts and users. */
 function answers(ping: Promise<unknown>): Promise<boolean> {

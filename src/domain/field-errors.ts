@@ -3,10 +3,64 @@
  * a form can show all of them at once.
  */
 
+/** Codes of what is wrong: the first three are of fields. */
+export const ISSUE_CODES = [
+  'missing',
+  'unknown',
+  'invalid',
+  'refused',
+  'target',
+  'request',
+  'not_logged_in',
+  'not_allowed',
+  'not_found',
+  'conflict',
+  'too_many',
+  'internal',
+  'unavailable',
+  'more',
+] as const
+
+export type IssueCode = (typeof ISSUE_CODES)[number]
+
 /** An invalid field: its dotted path, empty for a whole document, and the reason. */
 export interface FieldIssue {
   readonly path: string
   readonly reason: string
+  /** `invalid` by default; without a path the code of the error. */
+  readonly code?: IssueCode
+}
+
+/**
+ * The place of an error: issues, a field whose reason is the text of the error, or only a code if
+ * it is not about a field.
+ */
+export type Wrong =
+  | IssueCode
+  | { readonly path: string; readonly code?: IssueCode }
+  | readonly FieldIssue[]
+
+/** The issues of an error with this text. */
+export function issuesOf(reason: string, wrong: Wrong): readonly FieldIssue[] {
+  if (typeof wrong === 'string') return [{ path: '', reason, code: wrong }]
+  return 'path' in wrong ? [{ ...wrong, reason }] : wrong
+}
+
+/**
+ * Text and issues of an error about one field. A path that ends with a colon has it in the text
+ * only: `aid: there is no account 5`.
+ */
+export function about(
+  path: string,
+  reason: string,
+  code: IssueCode = 'invalid',
+): [text: string, issues: readonly FieldIssue[]] {
+  return [`${path} ${reason}`.trimStart(), [{ path: path.replace(/:$/, ''), reason, code }]]
+}
+
+/** The issues of parameters of which all, or one, had to be sent. */
+export function missing(paths: readonly string[], reason = 'is missing'): readonly FieldIssue[] {
+  return paths.map((path) => ({ path, reason, code: 'missing' }))
 }
 
 /** An invalid field of a document. */
@@ -14,15 +68,33 @@ export class FieldError extends Error implements FieldIssue {
   override name = 'FieldError'
   readonly path: string
   readonly reason: string
+  readonly code: IssueCode
   /** All invalid fields, this one first. */
   issues: readonly FieldIssue[]
 
-  constructor(path: string, reason: string, further: readonly FieldIssue[] = []) {
+  constructor(
+    path: string,
+    reason: string,
+    code: IssueCode = 'invalid',
+    further: readonly FieldIssue[] = [],
+  ) {
     super(path === '' ? reason : `${path} ${reason}`)
     this.path = path
     this.reason = reason
-    this.issues = [{ path, reason }, ...further]
+    this.code = code
+    this.issues = [path === '' ? { path, reason } : { path, reason, code }, ...further]
   }
+
+  /** The same error of a document that is a part of another one. */
+  under(parent: string): FieldError {
+    const [first, ...others] = this.issues.map((issue) => issueUnder(parent, issue))
+    return new FieldError(first?.path ?? parent, this.reason, this.code, others)
+  }
+}
+
+/** The issue, of a document that is a part of another one. */
+export function issueUnder<I extends FieldIssue>(parent: string, issue: I): I {
+  return { ...issue, path: [parent, issue.path].filter((path) => path !== '').join('.') }
 }
 
 /** Throws the first of the errors, if any, with the issues of all. */
@@ -35,7 +107,7 @@ export function throwAll(errors: readonly (Error & { issues: readonly FieldIssue
 
 /** Throws `FieldError` for the first of the issues, if any, which has the others, too. */
 export function throwIssues([first, ...further]: readonly FieldIssue[]): void {
-  if (first !== undefined) throw new FieldError(first.path, first.reason, further)
+  if (first !== undefined) throw new FieldError(first.path, first.reason, first.code, further)
 }
 
 type Readers = Readonly<Record<string, () => unknown>>

@@ -45,7 +45,8 @@ export function isObject(value: unknown): value is Fields {
 /** An object. With `known`, other keys are rejected: ignoring a key could mean a wrong price. */
 export function objectAt(value: unknown, path: string, known?: readonly string[]): Fields {
   if (!isObject(value)) {
-    throw new FieldError(path, value === undefined ? 'is missing' : 'must be an object')
+    if (value === undefined) throw new FieldError(path, 'is missing', 'missing')
+    throw new FieldError(path, 'must be an object')
   }
   if (known !== undefined) checkKnownKeys(value, path, known)
   return value
@@ -60,7 +61,8 @@ export function entriesAt(value: unknown, path: string): [string, unknown][] {
 
 export function arrayAt(value: unknown, path: string): readonly unknown[] {
   if (!Array.isArray(value)) {
-    throw new FieldError(path, value === undefined ? 'is missing' : 'must be a list')
+    if (value === undefined) throw new FieldError(path, 'is missing', 'missing')
+    throw new FieldError(path, 'must be a list')
   }
   return value
 }
@@ -72,7 +74,7 @@ export function textsAt(value: unknown, path: string): readonly string[] {
 }
 
 export function textAt(value: unknown, path: string): string {
-  if (value === undefined) throw new FieldError(path, 'is missing')
+  if (value === undefined) throw new FieldError(path, 'is missing', 'missing')
   if (typeof value !== 'string' || value === '') {
     throw new FieldError(path, 'must be a text that is not empty')
   }
@@ -108,7 +110,7 @@ export function dateAt(value: unknown, path: string): number | null {
 
 /** An integer of at least `least`, or its decimal text. */
 export function wholeAt(value: unknown, path: string, least: number): number {
-  if (value === undefined) throw new FieldError(path, 'is missing')
+  if (value === undefined) throw new FieldError(path, 'is missing', 'missing')
   const decimal = decimalOf(value)
   const whole = decimal === null ? null : toScale(decimal, 0)
   if (whole === null || whole < least) {
@@ -122,7 +124,7 @@ const LEADING_ZEROS = /^\s*[+-]?0\d/
 
 /** A non-negative amount: a number or decimal text without leading zeros, read exactly. */
 export function amountAt(value: unknown, path: string): ExactDecimal {
-  if (value === undefined) throw new FieldError(path, 'is missing')
+  if (value === undefined) throw new FieldError(path, 'is missing', 'missing')
   const decimal = decimalOf(value)
   if (decimal === null) throw new FieldError(path, 'must be a number or decimal text')
   if (typeof value === 'string' && LEADING_ZEROS.test(value)) {
@@ -180,7 +182,9 @@ function isStoredNumber(value: unknown): boolean {
 /** Rejects unknown keys, such as a misspelt price that would be ignored. */
 export function checkKnownKeys(fields: Fields, path: string, known: readonly string[]): void {
   const unknown = Object.keys(fields).filter((key) => !known.includes(key))
-  throwIssues(unknown.map((key) => ({ path: `${path}.${key}`, reason: 'is not known' })))
+  throwIssues(
+    unknown.map((key) => ({ path: `${path}.${key}`, reason: 'is not known', code: 'unknown' })),
+  )
 }
 
 /** Absent, or empty like a cleared field of a form. */

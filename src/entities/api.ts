@@ -152,10 +152,12 @@ async function answerRead(
   )
 }
 
-const PARAMETERS = [...OBJECTS, 'states', 'page', 'size', 'force', 'validate']
+const PARAMETERS = [...OBJECTS, 'states', 'page', 'size']
+const WRITE_PARAMETERS = [...PARAMETERS, 'force', 'validate']
 
 function unknownParameters({ raw, definition, action }: EntityCall): readonly string[] {
-  return parameterWarnings(raw, PARAMETERS, `${definition.name}/${action}`)
+  const known = isRead(action) ? PARAMETERS : WRITE_PARAMETERS
+  return parameterWarnings(raw, known, `${definition.name}/${action}`)
 }
 
 /** Nothing is shown of records, and of a part of a revision. */
@@ -199,7 +201,7 @@ async function answerWrite(
   const isTrial = isTrialIn(raw)
   if (isTrial && (action === 'erase' || (ownWrite !== undefined && !canTry))) {
     const text = `validate: ${definition.name}/${action} can only be done, not tried`
-    throw new EntityRuleError(text, DISPLAY.request)
+    throw new EntityRuleError(text, { path: 'validate' }, DISPLAY.request)
   }
   const issues = new WriteIssues(isTrial)
   try {

@@ -5,7 +5,7 @@
 import { FieldError, type FieldIssue, throwAll } from '../domain/field-errors.ts'
 import { isUnset } from '../domain/fields.ts'
 import { booleanOf } from '../requests/cast-value.ts'
-import { DISPLAY, EntityRuleError, InvalidFieldsError } from '../requests/errors.ts'
+import { DISPLAY, EntityRuleError, fieldRule, InvalidFieldsError } from '../requests/errors.ts'
 import type { RawParameters } from '../requests/raw-parameters.ts'
 
 /** Further ones are only counted. */
@@ -16,7 +16,8 @@ export function isTrialIn(raw: RawParameters): boolean {
   const value = raw.get('validate')
   if (isUnset(value)) return false
   const read = booleanOf(value)
-  if (read === null) throw new EntityRuleError('validate must be true or false', DISPLAY.request)
+  if (read === null)
+    throw fieldRule('validate', 'must be true or false', 'invalid', DISPLAY.request)
   return read
 }
 
@@ -38,6 +39,7 @@ export class WriteIssues {
   readonly #issues = new Map<string, FieldIssue>()
   /** Fields without which the write goes on: what is then wrong with them is a consequence. */
   readonly #leftOut: string[] = []
+  #unlisted = 0
   #first: DocumentError | null = null
 
   constructor(isTrial: boolean) {
@@ -52,11 +54,13 @@ export class WriteIssues {
   note(error: unknown): boolean {
     if (!isOfDocument(error)) return false
     this.#first ??= error
-    for (const { path: full, reason } of error.issues) {
-      const path = full.replace(/^update\./, '')
+    if (!(error instanceof FieldError)) this.#unlisted += error.unlisted
+    for (const issue of error.issues) {
+      const { reason } = issue
+      const path = issue.path.replace(/^update\./, '')
       const key = path === '' ? `: ${reason}` : path
       const isConsequence = this.#leftOut.some((one) => path === one || path.startsWith(`${one}.`))
-      if (!isConsequence && !this.#issues.has(key)) this.#issues.set(key, { path, reason })
+      if (!isConsequence && !this.#issues.has(key)) this.#issues.set(key, { ...issue, path })
     }
     return true
   }
@@ -76,12 +80,14 @@ export class WriteIssues {
     if (this.#first === null) return
     const issues = [...this.#issues.values()]
     const visible = issues.slice(0, ISSUES_MAX)
+    const unlisted = this.#unlisted + issues.length - visible.length
     // The write itself would answer an error that is not about a field in the same way.
     const isOfField = issues.length > 1 || issues[0]?.path !== ''
     if (this.isTrial && isOfField) {
-      throw new InvalidFieldsError(visible, issues.length - visible.length)
+      throw new InvalidFieldsError(visible, unlisted)
     }
     this.#first.issues = visible
+    if (!(this.#first instanceof FieldError)) this.#first.unlisted = unlisted
     throw this.#first
   }
 

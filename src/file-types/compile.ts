@@ -286,7 +286,7 @@ function reportsOf(
   const needed = isOpen ? [...own, general] : own
   const missing = needed.find(({ value }) => isUnset(value) || isEmptyList(value))
   if (missing !== undefined && !booleanAt(realtime.general('postpay_charge'))) {
-    throw new FieldError(missing.path, 'is missing: nothing else tells what was used')
+    throw new FieldError(missing.path, 'is missing: nothing else tells what was used', 'missing')
   }
   const present = [...own, general].filter(({ value }) => !isUnset(value))
   const byPath = new Map(

@@ -159,8 +159,8 @@ function valuesAt(value: unknown, path: string): readonly string[] {
 function scalarAt(value: unknown, path: string): string {
   const text = textOf(value)
   if (text !== undefined) return text
-  const why = value === undefined ? 'is missing' : 'must be a text, a number or true or false'
-  throw new FieldError(path, why)
+  if (value === undefined) throw new FieldError(path, 'is missing', 'missing')
+  throw new FieldError(path, 'must be a text, a number or true or false')
 }
 
 function flagAt(value: unknown, path: string): boolean {

@@ -135,7 +135,7 @@ function compileFormat(processor: Fields, path: string, parser: ParserSettings['
   if (isTimed !== !isUnset(timeFormat)) {
     const missing = isTimed ? 'time_format' : 'time_field'
     const names = isTimed ? 'time_field and date_format' : 'time_format'
-    throw new FieldError(`${path}.${missing}`, `is missing beside ${names}`)
+    throw new FieldError(`${path}.${missing}`, `is missing beside ${names}`, 'missing')
   }
   if (!isTimed) {
     const read = orUnix(compileDateFormat(dateFormat, `${path}.date_format`))

@@ -54,7 +54,7 @@ export function readRealtimeSection(
   for (const [key, value] of Object.entries(fields)) {
     if (REALTIME_KEYS.includes(key)) continue
     const at = `${path}.${key}`
-    if (!isObject(value)) throw new FieldError(at, 'is not known')
+    if (!isObject(value)) throw new FieldError(at, 'is not known', 'unknown')
     if (key === GENERAL) objectAt(value, at, REALTIME_KEYS)
     else if (usagets.includes(key)) objectAt(value, at, SCOPED_KEYS)
     else throw new FieldError(at, 'is neither a key nor a usage type of the processor')

@@ -143,7 +143,7 @@ class FieldsCompiler {
 
   defaultNodes(section: Fields, { path, hasServices }: ResponseOptions) {
     if (!isUnset(section['services'])) {
-      throw new FieldError(`${path}.fields`, 'is missing: there are services')
+      throw new FieldError(`${path}.fields`, 'is missing: there are services', 'missing')
     }
     const { head, grant, tail } = defaultFields
     const tree = this.#treeOf(hasServices ? head : [...head, ...grant], `${path}.fields`)

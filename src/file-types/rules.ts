@@ -67,7 +67,7 @@ function section(document: Fields, key: string, absent: unknown, path: string): 
 
 function checkIdentification({ covers }: Identification, mappings: Mappings, path: string): void {
   const uncovered = namesOf(mappings).find((usaget) => !covers(usaget))
-  if (uncovered !== undefined) throw new FieldError(`${path}.${uncovered}`, 'is missing')
+  if (uncovered !== undefined) throw new FieldError(`${path}.${uncovered}`, 'is missing', 'missing')
 }
 
 /** Requires rules in at least one category: others may apply to some usage types only. */

@@ -123,7 +123,7 @@ export function compileMappings(processor: Fields, path: string): Mappings {
     ...defaultMappings(processor, path, general),
   ]
   if (mappings.length === 0) {
-    throw new FieldError(at, 'is missing, and so are default_usaget and usaget_field')
+    throw new FieldError(at, 'is missing, and so are default_usaget and usaget_field', 'missing')
   }
   const namesOf = (usagets: readonly string[]) => [...new Set(usagets.filter(Boolean))]
   const parts = mappings.flatMap((mapping) => mapping.parts.map(({ usaget }) => usaget))
@@ -186,7 +186,7 @@ function compileMatch(mapping: Fields, path: string): (scope: Scope) => boolean 
   }
   if (isUnset(src_field) && isUnset(pattern)) return () => true
   for (const key of ['src_field', 'pattern']) {
-    if (isUnset(mapping[key])) throw new FieldError(`${path}.${key}`, 'is missing')
+    if (isUnset(mapping[key])) throw new FieldError(`${path}.${key}`, 'is missing', 'missing')
   }
   return compileCondition({ src_field, pattern }, path, readerOf)
 }

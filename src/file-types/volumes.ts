@@ -20,7 +20,7 @@ export interface Volume {
 /** `type` and `source`: `volume_type` and `volume_src` of a mapping. Throws `FieldError`. */
 export function compileRequested(type: LocatedValue, source: LocatedValue, unit: string): Volume {
   const kind = isUnset(type.value) ? 'field' : oneOfAt(type.value, type.path, ['field', 'value'])
-  if (isUnset(source.value)) throw new FieldError(source.path, 'is missing')
+  if (isUnset(source.value)) throw new FieldError(source.path, 'is missing', 'missing')
   if (kind === 'field') return termAt(source.value, source.path, unit, false)
   const list: readonly unknown[] = Array.isArray(source.value) ? source.value : [source.value]
   const constant = toBaseUnits(list.length === 1 ? list[0] : undefined, unit)

@@ -1,4 +1,5 @@
 /** Fields of a login: plain texts in the body. */
+import { about } from '../domain/field-errors.ts'
 import type { RawParameters } from '../requests/raw-parameters.ts'
 import { badText, PASSWORD_CHARACTERS_MAX } from './password-rules.ts'
 import { AuthRefusal } from './refusal.ts'
@@ -30,7 +31,7 @@ export interface LoginInput {
 export function loginFields(values: RawParameters): LoginFields {
   const protocol = (plainText(values, 'protocol', 32) ?? 'internal').toLowerCase()
   if (!/^[a-z0-9]+$/.test(protocol)) {
-    throw new AuthRefusal('protocol must be letters and digits', { httpStatus: 400 })
+    throw new AuthRefusal(...about('protocol', 'must be letters and digits'), { httpStatus: 400 })
   }
   return {
     username: usernameIn(values),
@@ -71,18 +72,18 @@ export function protocolLabel(protocol: string): string {
 function lineOf(values: RawParameters, name: string, charactersMax: number): string | null {
   const text = plainText(values, name, charactersMax)
   if (text === null || !/\p{Cc}/u.test(text)) return text
-  throw new AuthRefusal(`${name} must have no control characters`)
+  throw new AuthRefusal(...about(name, 'must have no control characters'))
 }
 
 /** Only strings are accepted: an object could be a query operator of MongoDB. */
 function plainText(values: RawParameters, name: string, charactersMax: number): string | null {
   const value = values.get(name)
   if (value === undefined || value === null || value === '') return null
-  if (typeof value !== 'string') throw new AuthRefusal(`${name} must be a plain text`)
+  if (typeof value !== 'string') throw new AuthRefusal(...about(name, 'must be a plain text'))
   if (value.length > 2 * charactersMax || [...value].length > charactersMax) {
-    throw new AuthRefusal(`${name} must have at most ${charactersMax} characters`)
+    throw new AuthRefusal(...about(name, `must have at most ${charactersMax} characters`))
   }
   const reason = badText(value)
-  if (reason !== null) throw new AuthRefusal(`${name} ${reason}`)
+  if (reason !== null) throw new AuthRefusal(...about(name, reason))
   return value
 }

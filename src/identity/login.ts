@@ -116,15 +116,21 @@ async function passwordCheck(
   if (type === 'internal') return (username, password) => internalUser(deps, username, password)
   const protocol = deps.protocols.password.find((each) => each.type === type)
   if (protocol === undefined) {
-    throw new AuthRefusal(`protocol ${type} is not known`, { httpStatus: 400 })
+    throw new AuthRefusal(
+      `protocol ${type} is not known`,
+      { path: 'protocol', code: 'unknown' },
+      { httpStatus: 400 },
+    )
   }
   if (!(await protocol.isConfigured(provider))) {
-    throw new AuthRefusal(notConfigured(type, provider), { httpStatus: 400 })
+    throw new AuthRefusal(notConfigured(type, provider), { path: 'protocol' }, { httpStatus: 400 })
   }
   return async (username, password) => {
     const answer = await protocol.login(username, password, provider)
     if (answer === 'unavailable') {
-      throw new AuthRefusal(`protocol ${type} is unavailable now`, { httpStatus: 503 })
+      throw new AuthRefusal(`protocol ${type} is unavailable now`, 'unavailable', {
+        httpStatus: 503,
+      })
     }
     return answer === 'refused' ? null : authenticatedUserOf(deps, answer.user)
   }
@@ -236,7 +242,7 @@ const TOO_MANY: Readonly<Record<RefusedAttempt['reason'], string>> = {
 }
 
 export function tooMany({ reason, retryAfterMs }: RefusedAttempt): AuthRefusal {
-  return new AuthRefusal(TOO_MANY[reason], { httpStatus: 429, retryAfterMs })
+  return new AuthRefusal(TOO_MANY[reason], 'too_many', { httpStatus: 429, retryAfterMs })
 }
 
 /** Without a new revision: the user entity has not been changed. */

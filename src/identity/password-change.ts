@@ -1,7 +1,9 @@
 /** Change of a user's own password. */
+
 import type { Actor } from '../catalog/actor.ts'
 import type { RawDocument } from '../catalog/compile/document.ts'
 import { SECURITY } from '../catalog/settings/access/security-settings.ts'
+import { about } from '../domain/field-errors.ts'
 import { EntityRuleError } from '../requests/errors.ts'
 import type { AttemptSource } from './attempts.ts'
 import { accountOf, countedAttempt, type LoginDeps } from './login.ts'
@@ -38,7 +40,7 @@ export async function changePassword(
   const { address } = source
   const next = await usable(deps, username, newPassword)
   if (next === normalPassword(password)) {
-    throw new AuthRefusal('new_password must not be the old one')
+    throw new AuthRefusal(...about('new_password', 'must not be the old one'))
   }
   const who = { ...source, username, account: accountOf('internal', username) }
   const user = await countedAttempt(deps, who, async () => {
@@ -60,7 +62,8 @@ async function usable(deps: LoginDeps, username: string, password: string): Prom
     return await checkedPassword(password, { username, charactersMin: terms.characters_min })
   } catch (error) {
     if (!(error instanceof EntityRuleError)) throw error
-    throw new AuthRefusal(`new_${error.message}`)
+    const issues = error.issues.map((each) => ({ ...each, path: `new_${each.path}` }))
+    throw new AuthRefusal(`new_${error.message}`, issues)
   }
 }
 
@@ -74,7 +77,7 @@ async function store(
   const change = (document: RawDocument) => {
     // The password was changed after the old one was compared.
     if (document['password'] !== user.passwordHash) {
-      throw new AuthRefusal('the password was changed by somebody else just now')
+      throw new AuthRefusal('the password was changed by somebody else just now', 'refused')
     }
     return { ...document, ...changedPassword(hash, clock.nowMs()) }
   }

@@ -27,11 +27,11 @@ export async function checkedPassword(password: unknown, terms: PasswordTerms): 
   if (length < charactersMin || length > PASSWORD_CHARACTERS_MAX) {
     throw fieldRule(
       'password',
-      `password must have ${charactersMin} to ${PASSWORD_CHARACTERS_MAX} characters`,
+      `must have ${charactersMin} to ${PASSWORD_CHARACTERS_MAX} characters`,
     )
   }
   const reason = badText(normal) ?? (await guessable(normal, username))
-  if (reason !== null) throw fieldRule('password', `password ${reason}`)
+  if (reason !== null) throw fieldRule('password', `${reason}`)
   return normal
 }
 

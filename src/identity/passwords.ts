@@ -60,7 +60,7 @@ function createLimiter({ runningMax, waitingMax }: PasswordLimits): Limiter {
     if (running >= runningMax) {
       if (waiting.length >= waitingMax) {
         const busy = { httpStatus: 503, retryAfterMs: BUSY_MS }
-        throw new AuthRefusal('too many passwords are being checked', busy)
+        throw new AuthRefusal('too many passwords are being checked', 'unavailable', busy)
       }
       // A finished task passes its slot to the next in the queue, so that no new task can take it.
       await new Promise<void>((resolve) => waiting.push(resolve))

@@ -1,5 +1,6 @@
 /** Refusals of the authentication routes, in the format of their answers. */
-import { ApiError, issueIn } from '../requests/errors.ts'
+import type { Wrong } from '../domain/field-errors.ts'
+import { ApiError } from '../requests/errors.ts'
 
 export interface RefusalOptions {
   /** 200 for a valid request that is refused. */
@@ -17,8 +18,12 @@ export class AuthRefusal extends ApiError {
   readonly retryAfterMs: number | null
   readonly details: object | false
 
-  constructor(text: string, { httpStatus = 200, retryAfterMs, details }: RefusalOptions = {}) {
-    super(text, [issueIn(text)])
+  constructor(
+    text: string,
+    wrong: Wrong,
+    { httpStatus = 200, retryAfterMs, details }: RefusalOptions = {},
+  ) {
+    super(text, wrong)
     this.httpStatus = httpStatus
     this.retryAfterMs = retryAfterMs ?? null
     this.details = details ?? false

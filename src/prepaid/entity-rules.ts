@@ -18,7 +18,7 @@ const PREPAID_INCLUDE_RULES: CollectionRules = {
       return changes
     throw fieldRule(
       'external_id',
-      `external_id never changes: it is ${target['external_id']}, not ${externalId}`,
+      `never changes: it is ${target['external_id']}, not ${externalId}`,
     )
   },
 
@@ -103,7 +103,7 @@ async function checkIncludes(document: RawDocument, context: RuleContext): Promi
       if (isFound && (id !== null || name !== null)) return
       const reference = [name, id].filter((part) => part !== null).join(' with external_id ')
       const path = `include.${index}`
-      throw fieldRule(path, `${path}: there is no prepaid include ${reference}`.trimEnd())
+      throw fieldRule(`${path}:`, `there is no prepaid include ${reference}`.trimEnd())
     }),
   )
 }

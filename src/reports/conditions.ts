@@ -2,7 +2,7 @@
 import { ObjectId } from '../catalog/collections.ts'
 import { type Fields, isObject } from '../domain/fields.ts'
 import { amountOf, booleanOf, integerOf } from '../requests/cast-value.ts'
-import { EntityRuleError } from '../requests/errors.ts'
+import { type EntityRuleError, fieldRule } from '../requests/errors.ts'
 import { dateOf, fullTimestamp, relativeInstant } from '../requests/instant.ts'
 import type { CycleWords } from './cycle-words.ts'
 import type { ReportField } from './report-entities.ts'
@@ -106,7 +106,7 @@ export function conditionTest(condition: ReportCondition, context: ConditionCont
 }
 
 function refused({ where }: ReportCondition, reason: string): EntityRuleError {
-  return new EntityRuleError(`${where} ${reason}`)
+  return fieldRule(where, reason)
 }
 
 /** Whether one of the values is a word for a billing cycle, which is looked up then. */

@@ -1,6 +1,6 @@
 /** Dates as text in a format of PHP's `date`. */
 import { localTime } from '../domain/time.ts'
-import { EntityRuleError } from '../requests/errors.ts'
+import { fieldRule } from '../requests/errors.ts'
 
 /** Parts of a local date. Absent parts are 0; a format does not use them then. */
 export interface CalendarParts {
@@ -109,7 +109,7 @@ const FORMAT_LENGTH_MAX = 100
 /** Throws `EntityRuleError` for letters that are not supported. */
 export function compileDateText(format: string, where: string): DateFormat {
   if (format === '' || format.length > FORMAT_LENGTH_MAX) {
-    throw new EntityRuleError(`${where} must be a format such as 'd/m/Y'`)
+    throw fieldRule(where, `must be a format such as 'd/m/Y'`)
   }
   const parts: ((from: CalendarParts) => string)[] = []
   const needed = new Set<Part>()
@@ -120,14 +120,14 @@ export function compileDateText(format: string, where: string): DateFormat {
       for (const part of letter.needs) needed.add(part)
       parts.push(letter.write)
     } else if (/[A-Za-z]/.test(sign)) {
-      throw new EntityRuleError(`${where} has '${sign}', which is not supported`)
+      throw fieldRule(where, `has '${sign}', which is not supported`)
     } else if (sign === '\\') {
       at += 1
       const literal = format[at] ?? ''
       parts.push(() => literal)
     } else parts.push(() => sign)
   }
-  if (needed.size === 0) throw new EntityRuleError(`${where} has no part of a date`)
+  if (needed.size === 0) throw fieldRule(where, 'has no part of a date')
   const order = SIGNS.filter(([part]) => needed.has(part))
   return {
     write: (from) => parts.map((part) => part(from)).join(''),

@@ -4,7 +4,7 @@ import type { CollectionDefinition } from '../entities/definitions/definition.ts
 import { isSecretPath } from '../entities/definitions/secret-paths.ts'
 import type { FieldDefinition } from '../entities/fields/field-definition.ts'
 import { integerOf } from '../requests/cast-value.ts'
-import { EntityRuleError } from '../requests/errors.ts'
+import { EntityRuleError, fieldRule } from '../requests/errors.ts'
 import {
   type ConditionOp,
   conditionOpOf,
@@ -88,7 +88,10 @@ export function parseReport(definition: Fields, configured: ConfiguredFields): R
   const base = entityNamed(definition['entity'])
   const columns = partsOf(definition, 'columns', COLUMNS_MAX)
   if (columns.length === 0) {
-    throw new EntityRuleError('Columns list is empty, nothing to display')
+    throw new EntityRuleError('Columns list is empty, nothing to display', {
+      path: 'columns',
+      code: 'missing',
+    })
   }
   return partsOfReport(definition, base, configured)
 }
@@ -119,9 +122,9 @@ function partsOfReport(definition: Fields, base: ReportEntity, configured: Confi
   )
   const keys = columns.map(({ key }) => key)
   const twice = keys.find((key, index) => keys.indexOf(key) !== index)
-  if (twice !== undefined) throw new EntityRuleError(`columns: ${twice} is declared twice`)
+  if (twice !== undefined) throw fieldRule('columns:', `${twice} is declared twice`)
   const lost = [...formats.keys()].find((key) => columns.length > 0 && !keys.includes(key))
-  if (lost !== undefined) throw new EntityRuleError(`formats: there is no column ${lost}`)
+  if (lost !== undefined) throw fieldRule('formats:', `there is no column ${lost}`)
   const conditions = partsOf(definition, 'conditions', CONDITIONS_MAX).map((part, index) =>
     conditionOf(part, `conditions.${index}`, context),
   )
@@ -154,6 +157,7 @@ function refuseSecrets(
   if (secret === undefined) return
   throw new EntityRuleError(
     `${secret[1]} has secrets: only a column without operator, format and order can show the rest`,
+    'refused',
   )
 }
 
@@ -167,18 +171,18 @@ function isGroupedType(type: unknown): boolean {
   if (isUnset(type)) return false
   const value = integerOf(type)
   if (value === 0 || value === 1) return value === 1
-  throw new EntityRuleError('type must be 0 (simple) or 1 (grouped)')
+  throw fieldRule('type', 'must be 0 (simple) or 1 (grouped)')
 }
 
 /** PHP clients write an empty list as an empty object or text. */
 function partsOf(definition: Fields, name: string, max: number): readonly Fields[] {
   const value = definition[name]
   if (isUnset(value) || isEmpty(value)) return []
-  if (!Array.isArray(value)) throw new EntityRuleError(`${name} must be a list`)
-  if (value.length > max) throw new EntityRuleError(`${name} must have at most ${max} members`)
+  if (!Array.isArray(value)) throw fieldRule(name, 'must be a list')
+  if (value.length > max) throw fieldRule(name, `must have at most ${max} members`)
   return value.map((part, index) => {
     if (isObject(part)) return part
-    throw new EntityRuleError(`${name}.${index} must be an object`)
+    throw fieldRule(`${name}.${index}`, 'must be an object')
   })
 }
 
@@ -186,9 +190,7 @@ function textIn(part: Fields, name: string, where: string): string {
   const value = part[name]
   if (isUnset(value)) return ''
   if (typeof value === 'string' && value.length <= TEXT_LENGTH_MAX) return value
-  throw new EntityRuleError(
-    `${where}.${name} must be a text of at most ${TEXT_LENGTH_MAX} characters`,
-  )
+  throw fieldRule(`${where}.${name}`, `must be a text of at most ${TEXT_LENGTH_MAX} characters`)
 }
 
 /** The entity of a part, the one of the report by default, and its field. */
@@ -209,16 +211,16 @@ function columnOf(
   const { entity, field } = fieldOf(part, name, where, context)
   const usual = context.isGrouped ? field.path.replaceAll('.', '__') : field.path
   const key = textIn(part, 'key', where) || usual
-  if (key === '__proto__') throw new EntityRuleError(`${where}.key must be another text`)
+  if (key === '__proto__') throw fieldRule(`${where}.key`, 'must be another text')
   const label = textIn(part, 'label', where) || key
-  const op = context.isGrouped ? groupOpOf(part['op']) : null
+  const op = context.isGrouped ? groupOpOf(part['op'], where) : null
   return { key, label, op, entity: entity.name, field, formats: formats.get(key) ?? [] }
 }
 
-function groupOpOf(op: unknown): GroupOp {
+function groupOpOf(op: unknown, where: string): GroupOp {
   const found = GROUP_OPS.find((each) => each === op)
   if (found !== undefined) return found
-  throw new EntityRuleError(`Invalid group by operator ${displayName(op)}`)
+  throw new EntityRuleError(`Invalid group by operator ${displayName(op)}`, { path: `${where}.op` })
 }
 
 function displayName(value: unknown): string {
@@ -228,7 +230,10 @@ function displayName(value: unknown): string {
 function conditionOf(part: Fields, where: string, context: PartContext): ReportCondition {
   const { entity, field } = fieldOf(part, 'field', where, context)
   const op: ConditionOp | null = conditionOpOf(part['op'])
-  if (op === null) throw new EntityRuleError(`Invalid filter operator ${displayName(part['op'])}`)
+  if (op === null)
+    throw new EntityRuleError(`Invalid filter operator ${displayName(part['op'])}`, {
+      path: `${where}.op`,
+    })
   const hint = textIn(part, 'type', where)
   return { entity: entity.name, field, op, value: part['value'], hint, where: `${where}.value` }
 }
@@ -241,10 +246,10 @@ function sortOf(
 ): ReportSort {
   const name = textIn(part, 'field', where)
   const direction = integerOf(part['op'])
-  if (direction !== 1 && direction !== -1) throw new EntityRuleError(`${where}.op must be 1 or -1`)
+  if (direction !== 1 && direction !== -1) throw fieldRule(`${where}.op`, 'must be 1 or -1')
   const column = keys.indexOf(name)
   if (column >= 0) return { column, path: '', direction }
-  if (isGrouped) throw new EntityRuleError(`${where}.field: there is no column ${name}`)
+  if (isGrouped) throw fieldRule(`${where}.field:`, `there is no column ${name}`)
   const { path } = fieldAt(base, name, `${where}.field`, configured(base))
   return { column: null, path, direction }
 }

@@ -6,7 +6,7 @@ import { Exact } from '../catalog/records/money/exact-amount.ts'
 import { isCycleKey } from '../domain/cycle.ts'
 import { isUnset } from '../domain/fields.ts'
 import { amountOf } from '../requests/cast-value.ts'
-import { EntityRuleError } from '../requests/errors.ts'
+import { fieldRule } from '../requests/errors.ts'
 import { relativeInstant } from '../requests/instant.ts'
 import { compileDateText, type DateFormat, datePartsAt } from './date-text.ts'
 import { jsonText, plainText } from './row-values.ts'
@@ -49,7 +49,7 @@ type FormatOp = (typeof FORMAT_OPS)[number]
 export function compileFormat(op: unknown, value: unknown, where: string): ColumnFormat {
   const known = FORMAT_OPS.find((each) => each === op)
   if (known === undefined) {
-    throw new EntityRuleError(`${where}.op must be one of ${FORMAT_OPS.join(', ')}`)
+    throw fieldRule(`${where}.op`, `must be one of ${FORMAT_OPS.join(', ')}`)
   }
   const at = `${where}.value`
   if (known === 'date_format' || known === 'time_format' || known === 'datetime_format') {
@@ -83,13 +83,13 @@ function textAt(value: unknown, where: string): string {
   const isText = typeof value === 'string' || typeof value === 'number'
   const text = isText ? String(value) : ''
   if (isText && text.length <= TEXT_LENGTH_MAX) return text
-  throw new EntityRuleError(`${where} must be a text of at most ${TEXT_LENGTH_MAX} characters`)
+  throw fieldRule(where, `must be a text of at most ${TEXT_LENGTH_MAX} characters`)
 }
 
 function oneOf<T extends string>(value: unknown, options: readonly T[], where: string): T {
   const found = options.find((option) => option === value)
   if (found !== undefined) return found
-  throw new EntityRuleError(`${where} must be one of ${options.join(', ')}`)
+  throw fieldRule(where, `must be one of ${options.join(', ')}`)
 }
 
 function dateFormat(format: DateFormat): Format {
@@ -104,7 +104,7 @@ const SOME_MS = Date.UTC(2026, 0, 15)
 function dateOverride(value: unknown, where: string): Format {
   const text = textAt(value, where)
   if (relativeInstant(text, 'UTC', SOME_MS) === null) {
-    throw new EntityRuleError(`${where} must be words such as 'midnight' or '+1 month'`)
+    throw fieldRule(where, `must be words such as 'midnight' or '+1 month'`)
   }
   return (given, { timeZone }) => {
     if (!(given instanceof Date)) return given
@@ -169,7 +169,7 @@ function symbolOf(name: string): string {
 
 function multiplication(value: unknown, where: string): Format {
   const factor = amountOf(value)
-  if (factor === null) throw new EntityRuleError(`${where} must be a number`)
+  if (factor === null) throw fieldRule(where, 'must be a number')
   return (given) => exactOf(given)?.times(factor) ?? given
 }
 

@@ -54,7 +54,10 @@ export async function orderReport(
     { limit: ACTIVE_MAX },
   )
   if (waiting >= ACTIVE_MAX) {
-    throw new EntityRuleError(`${ACTIVE_MAX} reports are being written: try again later`)
+    throw new EntityRuleError(
+      `${ACTIVE_MAX} reports are being written: try again later`,
+      'too_many',
+    )
   }
   const expiresMs = clock.nowMs() + config.reports.keepHours * HOUR_MS
   const secret = randomBytes(SECRET_BYTES).toString('base64url')

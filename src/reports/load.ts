@@ -37,7 +37,7 @@ export async function savedReport(
 ): Promise<ReportDocument> {
   const found = await findReport(catalog, filterOf({ key, id }), nowMs)
   if (found !== null) return found
-  throw new EntityRuleError(`Report ${displayName(isUnset(key) ? id : key)} not exist`)
+  throw new EntityRuleError(`Report ${displayName(isUnset(key) ? id : key)} not exist`, 'target')
 }
 
 function filterOf({ key, id }: SavedReport): Fields | null {

@@ -4,7 +4,7 @@ import type { Fields } from '../domain/fields.ts'
 import { DEFINITIONS } from '../entities/definitions/collections.ts'
 import { type CollectionDefinition, isRecord } from '../entities/definitions/definition.ts'
 import type { FieldDefinition } from '../entities/fields/field-definition.ts'
-import { EntityRuleError } from '../requests/errors.ts'
+import { EntityRuleError, fieldRule } from '../requests/errors.ts'
 
 /** `any`: a part of a compound field, or a field without a declared type. */
 export type FieldKind = 'text' | 'number' | 'boolean' | 'date' | 'id' | 'cycle' | 'any'
@@ -124,14 +124,19 @@ export const REPORT_ENTITIES: readonly string[] = ENTITIES.map(({ name }) => nam
 /** Throws `EntityRuleError`. */
 export function entityNamed(name: unknown): ReportEntity {
   if (name === undefined || name === null || name === '') {
-    throw new EntityRuleError('Report entity is empty')
+    throw new EntityRuleError('Report entity is empty', { path: 'entity', code: 'missing' })
   }
   const found = typeof name === 'string' ? BY_NAME.get(name) : undefined
   if (found !== undefined) return found
   if (WITHOUT_RECORDS.some((each) => each === name)) {
-    throw new EntityRuleError(`Invalid entity type: there are no records of ${name} here`)
+    throw new EntityRuleError(`Invalid entity type: there are no records of ${name} here`, {
+      path: 'entity',
+    })
   }
-  throw new EntityRuleError(`Invalid entity type: it must be one of ${REPORT_ENTITIES.join(', ')}`)
+  throw new EntityRuleError(
+    `Invalid entity type: it must be one of ${REPORT_ENTITIES.join(', ')}`,
+    { path: 'entity' },
+  )
 }
 
 /** Throws `EntityRuleError` if the entities cannot be joined. */
@@ -140,6 +145,7 @@ export function joinOf(base: ReportEntity, names: readonly string[]): void {
   if (refused.length === 0) return
   throw new EntityRuleError(
     `No support to join ${base.name} with those entities: ${refused.join(', ')}`,
+    { path: 'entities' },
   )
 }
 
@@ -165,7 +171,7 @@ export function fieldAt(
   const text = typeof path === 'string' ? path : ''
   const [top = '', ...inner] = text.split('.')
   if (!PATH.test(text) || [top, ...inner].some((step) => REFUSED.has(step))) {
-    throw new EntityRuleError(`${where} must be the name of a field`)
+    throw fieldRule(where, 'must be the name of a field')
   }
   const isHidden = definition.hidden.some((each) => text === each || text.startsWith(`${each}.`))
   const own = configured?.find(({ field_name: field }) => field === text || field === top)
@@ -173,7 +179,7 @@ export function fieldAt(
   const declared = fields.get(text) ?? (inner.length > 0 && fields.has(top) ? 'any' : undefined)
   const kind = declared ?? (own !== undefined || mayBeConfigured ? configuredKind(own, text) : null)
   if (isHidden || kind === null || own?.exportable === false) {
-    throw new EntityRuleError(`${where}: ${text} is not a field of ${name}`)
+    throw fieldRule(`${where}:`, `${text} is not a field of ${name}`)
   }
   return { path: text, kind }
 }

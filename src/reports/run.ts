@@ -100,10 +100,13 @@ function refusalOf(error: unknown): EntityRuleError | null {
   const isOfStore = error instanceof Error && 'code' in error && typeof error.code === 'number'
   if (!isOfStore || /^Sort exceeded/.test(error.message)) return null
   if (MEMORY_CODES.has(error.code)) {
-    return new EntityRuleError('too many groups or values for the memory: add conditions')
+    return new EntityRuleError(
+      'too many groups or values for the memory: add conditions',
+      'refused',
+    )
   }
   const name = 'codeName' in error ? String(error.codeName) : String(error.code)
-  return new EntityRuleError(`the store cannot run this report: ${name}`)
+  return new EntityRuleError(`the store cannot run this report: ${name}`, 'refused')
 }
 
 function rowOf(document: Fields, columns: readonly ReportColumn[], context: FormatContext): Row {
@@ -145,5 +148,5 @@ async function taxRateFor(
     ...NOT_DELETED,
   })
   if (found !== null) return new Exact(found.rate)
-  throw new EntityRuleError('vat_format needs the tax of the setting rating.defaultTax')
+  throw new EntityRuleError('vat_format needs the tax of the setting rating.defaultTax', 'refused')
 }

@@ -42,7 +42,10 @@ export async function* reportText(
   for await (const batch of rows.batches()) {
     written += batch.length
     if (written > rowsMax) {
-      throw new EntityRuleError(`the report has more than ${rowsMax} rows: add conditions`)
+      throw new EntityRuleError(
+        `the report has more than ${rowsMax} rows: add conditions`,
+        'refused',
+      )
     }
     const text = isCsv
       ? csvText(batch.map(rows.cells), delimiter, CRLF)

@@ -13,7 +13,15 @@ import { CardKeyError } from '../catalog/sealing/card-secrets.ts'
 import { FieldError } from '../domain/fields.ts'
 import { CustomerSystemError } from '../external/customers/errors.ts'
 import { StoreDownError } from '../store/redis.ts'
-import { ActionError, ApiError, DISPLAY, EntityRuleError, RequestError } from './errors.ts'
+import {
+  ActionError,
+  ApiError,
+  asActionError,
+  DISPLAY,
+  EntityRuleError,
+  fieldRule,
+  RequestError,
+} from './errors.ts'
 
 const SORT = DISPLAY.sort
 
@@ -21,15 +29,16 @@ const SORT = DISPLAY.sort
 export function apiErrorOf(error: unknown, mayHaveWritten = true): ApiError | null {
   if (error instanceof ApiError) return error
   if (error instanceof FieldError) {
-    return new EntityRuleError(error.message, DISPLAY.rule, error.issues)
+    return new EntityRuleError(error.message, error.issues)
   }
   if (error instanceof DuplicateEntityError || error instanceof EntityConflictError) {
-    return new EntityRuleError(error.message)
+    return new EntityRuleError(error.message, 'refused')
   }
   if (error instanceof SlowReadError) {
     return new EntityRuleError(
       `the query was stopped after ${error.limitMs} ms: query by the key or an ` +
         'indexed field, or sort by the key',
+      'refused',
       DISPLAY.request,
     )
   }
@@ -43,18 +52,22 @@ export function apiErrorOf(error: unknown, mayHaveWritten = true): ApiError | nu
     const { message } = error
     return isCustomerSystemAway(error)
       ? new RequestError(503, message)
-      : new EntityRuleError(message)
+      : new EntityRuleError(message, 'refused')
   }
   if (error instanceof Error && /Sort exceeded memory limit/.test(error.message)) {
-    return new EntityRuleError(
-      'sort: too many documents to sort: restrict the query, or sort by the key',
+    return fieldRule(
+      'sort:',
+      'too many documents to sort: restrict the query, or sort by the key',
+      'invalid',
       SORT,
     )
   }
   // MongoDB detects this only when it sorts a document in which both fields are lists.
   if (error instanceof Error && /parallel arrays/.test(error.message)) {
-    return new EntityRuleError(
-      'sort: two of the fields are lists, and documents cannot be sorted by both',
+    return fieldRule(
+      'sort:',
+      'two of the fields are lists, and documents cannot be sorted by both',
+      'invalid',
       SORT,
     )
   }
@@ -83,10 +96,10 @@ function isRefusedRegex(error: unknown): boolean {
 
 /** The error as the action API returns it; null for an internal error. */
 export function actionErrorOf(error: unknown, mayHaveWritten = true): ApiError | null {
-  if (error instanceof BillingError) return new ActionError(error.message)
-  if (error instanceof KeyReusedError) return new ActionError(error.message)
+  if (error instanceof BillingError) return new ActionError(error.message, error.issues)
+  if (error instanceof KeyReusedError) return new ActionError(error.message, 'refused')
   if (error instanceof CallRunningError) return new RequestError(503, error.message)
   const found = apiErrorOf(error, mayHaveWritten)
   if (!(found instanceof EntityRuleError)) return found
-  return new ActionError(found.message, null, found.issues)
+  return asActionError(found)
 }

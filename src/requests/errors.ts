@@ -3,7 +3,14 @@
  * `code` and the text; the HTTP status is 200 for every error that the caller can fix.
  */
 
-import type { FieldIssue } from '../domain/field-errors.ts'
+import {
+  about,
+  type FieldIssue,
+  type IssueCode,
+  issuesOf,
+  missing,
+  type Wrong,
+} from '../domain/field-errors.ts'
 
 /** Error classes; the codes are those of the existing system. */
 export const CODE = {
@@ -28,26 +35,6 @@ export const DISPLAY = {
 
 export type DisplayCode = (typeof DISPLAY)[keyof typeof DISPLAY]
 
-/** Codes in `errors`: the first three are of fields. */
-export const ISSUE_CODES = [
-  'missing',
-  'unknown',
-  'invalid',
-  'refused',
-  'target',
-  'request',
-  'not_logged_in',
-  'not_allowed',
-  'not_found',
-  'conflict',
-  'too_many',
-  'internal',
-  'unavailable',
-] as const
-
-export type IssueCode = (typeof ISSUE_CODES)[number]
-
-/** Codes of errors that are not about a field, by HTTP status; others are of the request itself. */
 const CODE_OF_STATUS: Readonly<Record<number, IssueCode>> = {
   200: 'refused',
   401: 'not_logged_in',
@@ -59,22 +46,9 @@ const CODE_OF_STATUS: Readonly<Record<number, IssueCode>> = {
   503: 'unavailable',
 }
 
-/** How the reasons of all checks begin. */
-const REASONS: readonly (readonly [begin: string, code: IssueCode])[] = [
-  ['is missing', 'missing'],
-  ['is mandatory', 'missing'],
-  ['is not known', 'unknown'],
-]
-
-/** The form of texts about one field: `x must …`, `Field x should …`, `columns.0.name: …`. */
-const REASON = /(?: is (?:missing|mandatory|nested|not JSON)| has (?:more|the)| must| should be)\b/
-const NAME = `[a-z_]\\w*(?:\\.\\w+)+|[a-z_]+(?=${REASON.source})`
-const FIELD_FIRST = new RegExp(`^(?:Field )?(?!body\\b)(${NAME}):? (.+)$`, 's')
-
-/** The field that a text begins with, and the reason. */
-export function issueIn(text: string): FieldIssue {
-  const [, path = '', reason = text] = FIELD_FIRST.exec(text) ?? []
-  return { path, reason }
+/** The code of an error that is not about a field. */
+export function codeOfStatus(httpStatus: number): IssueCode {
+  return CODE_OF_STATUS[httpStatus] ?? 'request'
 }
 
 /** An entry of `errors`. */
@@ -85,17 +59,28 @@ export interface AnsweredIssue {
   readonly why: string
 }
 
-/** The member `errors` of the body of every error. */
+/** The member `errors` of the body of every error. `unlisted`: the number of further issues. */
 export function answeredIssues(
   issues: readonly FieldIssue[],
-  httpStatus: number,
-  code = CODE_OF_STATUS[httpStatus] ?? 'request',
+  unlisted = 0,
 ): readonly AnsweredIssue[] {
-  return issues.map(({ path, reason }) => {
-    const [, known] = REASONS.find(([begin]) => reason.startsWith(begin)) ?? []
-    const ofField = known ?? 'invalid'
-    return { path: path.replace(/^update\./, ''), code: path === '' ? code : ofField, why: reason }
+  const listed = issues.map(({ path, reason, code = path === '' ? 'refused' : 'invalid' }) => {
+    return { path, code, why: reason }
   })
+  return withMore(listed, unlisted)
+}
+
+/** Further errors are only counted, to limit the size of the response. */
+export const PROBLEMS_MAX = 20
+
+/** The first of many errors, and how many others there are. */
+export function firstErrors(all: readonly AnsweredIssue[]): readonly AnsweredIssue[] {
+  return withMore(all.slice(0, PROBLEMS_MAX), Math.max(0, all.length - PROBLEMS_MAX))
+}
+
+function withMore(listed: readonly AnsweredIssue[], unlisted: number): readonly AnsweredIssue[] {
+  if (unlisted === 0) return listed
+  return [...listed, { path: '', code: 'more', why: `and ${unlisted} more` }]
 }
 
 /**
@@ -105,14 +90,14 @@ export function answeredIssues(
 export abstract class ApiError extends Error {
   readonly httpStatus: number = 200
   readonly headers: Readonly<Record<string, string>> = {}
-  /** Code of what is wrong, unless it is about a field or follows from the HTTP status. */
-  readonly issueCode: IssueCode | undefined
   /** All that is wrong, that of the message first. */
   issues: readonly FieldIssue[]
+  /** Number of further issues. */
+  unlisted = 0
 
-  constructor(message: string, issues: readonly FieldIssue[] = [{ path: '', reason: message }]) {
+  constructor(message: string, wrong: Wrong) {
     super(message)
-    this.issues = issues
+    this.issues = issuesOf(message, wrong)
   }
 
   /** The response body as existing clients know it. */
@@ -120,8 +105,7 @@ export abstract class ApiError extends Error {
 
   /** The complete response body. */
   body(): object {
-    const errors = answeredIssues(this.issues, this.httpStatus, this.issueCode)
-    return { ...this.known(), errors }
+    return { ...this.known(), errors: answeredIssues(this.issues, this.unlisted) }
   }
 }
 
@@ -130,12 +114,8 @@ export class EntityRuleError extends ApiError {
   override name = 'EntityRuleError'
   readonly displayCode: DisplayCode
 
-  constructor(
-    message: string,
-    displayCode: DisplayCode = DISPLAY.rule,
-    issues: readonly FieldIssue[] = [issueIn(message)],
-  ) {
-    super(message, issues)
+  constructor(message: string, wrong: Wrong, displayCode: DisplayCode = DISPLAY.rule) {
+    super(message, wrong)
     this.displayCode = displayCode
   }
 
@@ -145,15 +125,14 @@ export class EntityRuleError extends ApiError {
   }
 }
 
-/** The rule of a field is violated; the message may begin with its path. */
+/** The rule of a field is violated; see `about`. */
 export function fieldRule(
   path: string,
-  message: string,
+  reason: string,
+  code: IssueCode = 'invalid',
   displayCode: DisplayCode = DISPLAY.rule,
 ): EntityRuleError {
-  const isNamed = message.startsWith(path)
-  const reason = isNamed ? message.slice(path.length).replace(/^[: ]+/, '') : message
-  return new EntityRuleError(message, displayCode, [{ path, reason }])
+  return new EntityRuleError(...about(path, reason, code), displayCode)
 }
 
 /** Throws the first of the issues, if any, as a violated rule that has the others, too. */
@@ -163,7 +142,7 @@ export function throwRules(
 ): void {
   const [first] = issues
   if (first === undefined) return
-  throw new EntityRuleError(`${first.path} ${first.reason}`, displayCode, issues)
+  throw new EntityRuleError(`${first.path} ${first.reason}`, issues, displayCode)
 }
 
 /** A call of the action API is refused; clients read the text in `message` or in `desc`. */
@@ -172,12 +151,8 @@ export class ActionError extends ApiError {
   /** Code that existing clients know for this refusal; its text is then also in `display`. */
   readonly displayCode: number | null
 
-  constructor(
-    message: string,
-    displayCode: number | null = null,
-    issues: readonly FieldIssue[] = [issueIn(message)],
-  ) {
-    super(message, issues)
+  constructor(message: string, wrong: Wrong, displayCode: number | null = null) {
+    super(message, wrong)
     this.displayCode = displayCode
   }
 
@@ -189,14 +164,30 @@ export class ActionError extends ApiError {
   }
 }
 
+/** The refusal of a rule by a call of the action API. */
+export function asActionError(
+  error: EntityRuleError,
+  displayCode: number | null = null,
+): ActionError {
+  const refused = new ActionError(error.message, error.issues, displayCode)
+  refused.unlisted = error.unlisted
+  return refused
+}
+
 /** A parameter, or a member of one, has a wrong value. */
-export function parameterError(path: string, reason: string): ActionError {
-  return new ActionError(`Field ${path} ${reason}`, null, [{ path, reason }])
+export function parameterError(
+  path: string,
+  reason: string,
+  code: IssueCode = 'invalid',
+): ActionError {
+  return new ActionError(`Field ${path} ${reason}`, [{ path, reason, code }])
 }
 
 export function missingParameters(paths: readonly string[], hint = ''): ActionError {
-  const issues = paths.map((path) => ({ path, reason: 'is missing' }))
-  return new ActionError(`Following field/s are missing: ${paths.join(', ')}${hint}`, null, issues)
+  return new ActionError(
+    `Following field/s are missing: ${paths.join(', ')}${hint}`,
+    missing(paths),
+  )
 }
 
 /** An entity that others need is to be deleted or shortened. */
@@ -210,6 +201,7 @@ export class InUseError extends EntityRuleError {
   constructor(what: string, usedBy: string) {
     super(
       `${what} cannot be deleted: in its validity period it is needed by ${usedBy}`,
+      'refused',
       DISPLAY.refused,
     )
     this.what = what
@@ -227,6 +219,7 @@ export class InvalidFieldsError extends ApiError {
     const texts = fields.map(({ path, reason }) => `${path} ${reason}`.trimStart())
     const rest = more === 0 ? [] : [`and ${more} more`]
     super(`Invalid fields: ${[...texts, ...rest].join('; ')}`, fields)
+    this.unlisted = more
     const paths = fields.map(({ path }) => path).filter((path) => path !== '')
     this.#names = paths.map((path) => path.replace(/^(?:query|update|options|project)\./, ''))
   }
@@ -243,7 +236,10 @@ export class InvalidFieldsError extends ApiError {
 /** The addressed document does not exist, is not unique, or cannot be deleted (shape B). */
 export class TargetError extends ApiError {
   override name = 'TargetError'
-  override readonly issueCode = 'target'
+
+  constructor(message: string) {
+    super(message, 'target')
+  }
 
   protected override known(): object {
     return { status: 0, code: CODE.general, data: { message: this.message } }
@@ -253,11 +249,10 @@ export class TargetError extends ApiError {
 /** The caller is not authenticated, or the session has ended (shape A, code 17574). */
 export class NotLoggedInError extends ApiError {
   override name = 'NotLoggedInError'
-  override readonly issueCode = 'not_logged_in'
   override readonly httpStatus: number
 
   constructor(message: string, httpStatus = 200) {
-    super(message)
+    super(message, 'not_logged_in')
     this.httpStatus = httpStatus
   }
 
@@ -270,11 +265,10 @@ export class NotLoggedInError extends ApiError {
 /** The collection has no such action, or the caller lacks the permission (shape A, code 17575). */
 export class NotAllowedError extends ApiError {
   override name = 'NotAllowedError'
-  override readonly issueCode = 'not_allowed'
   override readonly httpStatus: number
 
   constructor(message: string, httpStatus = 200) {
-    super(message)
+    super(message, 'not_allowed')
     this.httpStatus = httpStatus
   }
 
@@ -287,15 +281,9 @@ export class NotAllowedError extends ApiError {
 /** An import or export fails as a whole (shape C). */
 export class ExecutionError extends ApiError {
   override name = 'ExecutionError'
-  readonly errorCode: number
-
-  constructor(message: string, errorCode: number = CODE.general) {
-    super(message)
-    this.errorCode = errorCode
-  }
 
   protected override known(): object {
-    return { status: 0, errorCode: this.errorCode, desc: this.message }
+    return { status: 0, errorCode: CODE.general, desc: this.message }
   }
 }
 
@@ -308,7 +296,7 @@ export class VersionConflictError extends ApiError {
 
   /** `entity`: the present revision as a read shows it; null if it has been deleted. */
   constructor(message: string, entity: object | null, headers: Readonly<Record<string, string>>) {
-    super(message)
+    super(message, 'conflict')
     this.#entity = entity
     this.headers = headers
   }
@@ -326,7 +314,7 @@ export class RequestError extends ApiError {
   override readonly headers: Readonly<Record<string, string>>
 
   constructor(httpStatus: number, message: string, headers: Readonly<Record<string, string>> = {}) {
-    super(message)
+    super(message, codeOfStatus(httpStatus))
     this.httpStatus = httpStatus
     this.headers = headers
   }

@@ -39,7 +39,9 @@ export class FormParameters {
     try {
       add()
     } catch (error) {
-      throw error instanceof FormError ? new EntityRuleError(error.text(truncatedName)) : error
+      if (!(error instanceof FormError)) throw error
+      const path = truncatedName(error.parameter ?? '')
+      throw new EntityRuleError(error.text(truncatedName), [{ path, reason: error.reason }])
     }
   }
 }

@@ -1,6 +1,8 @@
 /**
  * Limits on JSON from clients: depth, number of keys, names, and numbers that would lose precision.
  */
+import type { FieldIssue } from '../domain/field-errors.ts'
+import { type EntityRuleError, fieldRule } from './errors.ts'
 import { unsafeName } from './names.ts'
 import { truncatedName } from './problems.ts'
 
@@ -29,12 +31,6 @@ interface Walk extends JsonLimits {
   keys: number
 }
 
-interface RefusedPart {
-  /** Path below the value that was given; added from the inside, because most values are valid. */
-  readonly path: string
-  readonly reason: string
-}
-
 /**
  * Why a value is refused, with its path; null if it is valid. Integers beyond 2^53 are refused
  * because they have lost precision.
@@ -43,12 +39,13 @@ export function refusedValue(
   value: unknown,
   name: string,
   { keysMax }: JsonLimits = JSON_LIMITS,
-): string | null {
+): EntityRuleError | null {
   const refused = walk(value, 1, { keys: 0, keysMax })
-  return refused === null ? null : `${truncatedName(name + refused.path)} ${refused.reason}`
+  return refused === null ? null : fieldRule(truncatedName(name + refused.path), refused.reason)
 }
 
-function walk(value: unknown, depth: number, seen: Walk): RefusedPart | null {
+/** The path is added from the inside, because most values are valid. */
+function walk(value: unknown, depth: number, seen: Walk): FieldIssue | null {
   if (typeof value === 'number') {
     return isExactNumber(value) ? null : { path: '', reason: NOT_EXACT }
   }
@@ -90,7 +87,8 @@ export function refusedText(
   json: string,
   name: string,
   { keysMax }: JsonLimits = JSON_LIMITS,
-): string | null {
+): EntityRuleError | null {
+  const refuse = (reason: string) => fieldRule(truncatedName(name), reason)
   let depth = 0
   let keys = 0
   let at = 0
@@ -103,8 +101,8 @@ export function refusedText(
     if (code === OBJECT || code === LIST) depth += 1
     else if (code === OBJECT_END || code === LIST_END) depth -= 1
     else if (code === COLON) keys += 1
-    if (depth > DEPTH_MAX) return `${truncatedName(name)} is nested deeper than ${DEPTH_MAX} levels`
-    if (keys > keysMax) return `${truncatedName(name)} has more than ${keysMax} keys`
+    if (depth > DEPTH_MAX) return refuse(`is nested deeper than ${DEPTH_MAX} levels`)
+    if (keys > keysMax) return refuse(`has more than ${keysMax} keys`)
     at += 1
   }
   return null

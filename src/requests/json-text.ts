@@ -1,6 +1,6 @@
 /** Compound parameters: JSON text, or a value that is already parsed. */
 import type { Fields } from '../domain/fields.ts'
-import { DISPLAY, EntityRuleError, issueIn } from './errors.ts'
+import { EntityRuleError, fieldRule } from './errors.ts'
 import {
   inexactNumber,
   JSON_LIMITS,
@@ -23,20 +23,20 @@ export type CompoundParameters = Readonly<
  */
 export function parseJson(text: string, name: string, limits: JsonLimits = JSON_LIMITS): unknown {
   const tooMuch = refusedText(text, name, limits)
-  if (tooMuch !== null) throw new EntityRuleError(tooMuch)
+  if (tooMuch !== null) throw tooMuch
   let value: unknown
   try {
     value = JSON.parse(text)
   } catch (error) {
     // Without the excerpt of the text that the parser adds: it may contain a password.
     const [reason] = (error instanceof Error ? error.message : String(error)).split(/, (?:"|\.{3})/)
-    throw new EntityRuleError(`${name} is not JSON: ${reason}`)
+    throw fieldRule(name, `is not JSON: ${reason}`)
   }
   const refused = refusedValue(value, name, limits)
-  if (refused !== null) throw new EntityRuleError(refused)
+  if (refused !== null) throw refused
   const number = inexactNumber(text)
   if (number === null) return value
-  throw new EntityRuleError(`${name} has the number ${number}, which cannot be kept exactly`)
+  throw fieldRule(name, `has the number ${number}, which cannot be kept exactly`)
 }
 
 /**
@@ -44,7 +44,7 @@ export function parseJson(text: string, name: string, limits: JsonLimits = JSON_
  * encodes it so. Throws one `EntityRuleError` with all errors.
  */
 export function compoundParameters(raw: RawParameters): CompoundParameters {
-  const problems: string[] = []
+  const refused: EntityRuleError[] = []
   const result: Record<string, unknown> = {}
   const read = (name: string, kind: (value: unknown) => unknown, expected: string) => {
     const rawValue = raw.get(name)
@@ -53,24 +53,28 @@ export function compoundParameters(raw: RawParameters): CompoundParameters {
       const value = kind(
         typeof rawValue === 'string' ? parseJson(rawValue, name) : checked(rawValue, name),
       )
-      if (value === undefined) problems.push(`${name} must be ${expected}`)
+      if (value === undefined) refused.push(fieldRule(name, `must be ${expected}`))
       else result[name] = value
     } catch (error) {
       if (!(error instanceof EntityRuleError)) throw error
-      problems.push(error.message)
+      refused.push(error)
     }
   }
   for (const name of OBJECTS) read(name, objectFrom, 'an object')
   read('states', (value) => (Array.isArray(value) ? value : undefined), 'a list')
-  if (problems.length > 0) {
-    throw new EntityRuleError(problems.join('; '), DISPLAY.rule, problems.map(issueIn))
+  if (refused.length > 0) {
+    const text = refused.map(({ message }) => message).join('; ')
+    throw new EntityRuleError(
+      text,
+      refused.flatMap(({ issues }) => issues),
+    )
   }
   return result
 }
 
 function checked(value: unknown, name: string): unknown {
   const refused = refusedValue(value, name)
-  if (refused !== null) throw new EntityRuleError(refused)
+  if (refused !== null) throw refused
   return value
 }
 

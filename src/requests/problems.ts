@@ -1,10 +1,16 @@
 /** Collects the errors of a request, so that the response has all of them. */
-import { proposal } from '../config/nearest.ts'
-import type { FieldIssue } from '../domain/field-errors.ts'
-import { DISPLAY, type DisplayCode, EntityRuleError, InvalidFieldsError } from './errors.ts'
 
-/** Further errors are only counted, to limit the size of the response. */
-const PROBLEMS_MAX = 20
+import { proposal } from '../config/nearest.ts'
+import type { FieldIssue, IssueCode } from '../domain/field-errors.ts'
+import { missing } from '../domain/field-errors.ts'
+import {
+  DISPLAY,
+  type DisplayCode,
+  EntityRuleError,
+  InvalidFieldsError,
+  PROBLEMS_MAX,
+} from './errors.ts'
+
 const NAME_LENGTH_MAX = 100
 
 /** A name for an error text, truncated because clients may send long ones. */
@@ -18,9 +24,11 @@ export function ignoredWarnings(
   known: readonly string[],
   what: string,
 ): readonly string[] {
-  return names.slice(0, PROBLEMS_MAX).map((name) => {
+  const texts = names.slice(0, PROBLEMS_MAX).map((name) => {
     return `${truncatedName(name)} is not ${what}: ignored${proposal(name, known)}`
   })
+  const more = names.length - texts.length
+  return more === 0 ? texts : [...texts, `and ${more} more`]
 }
 
 export class FieldProblems {
@@ -41,9 +49,9 @@ export class FieldProblems {
   }
 
   /** A value of a wrong type, or an unknown name. `path` starts with `query` or `update`. */
-  invalid(path: string, reason: string): void {
+  invalid(path: string, reason: string, code: IssueCode = 'invalid'): void {
     if (this.isFull) this.#more += 1
-    else this.#fields.push({ path: truncatedName(path), reason })
+    else this.#fields.push({ path: truncatedName(path), reason, code })
   }
 
   /** A value that does not match its pattern. */
@@ -59,7 +67,7 @@ export class FieldProblems {
    */
   missing(path: string, kind: 'declared' | 'configured'): void {
     if (kind === 'declared') this.#display = DISPLAY.request
-    this.#missing.push({ path: truncatedName(path), reason: 'is mandatory' })
+    this.#missing.push(...missing([truncatedName(path)], 'is mandatory'))
   }
 
   /**
@@ -72,7 +80,9 @@ export class FieldProblems {
     if (rules.length > 0) {
       const issues = [...rules, ...this.#fields]
       const texts = issues.map(({ path, reason }) => `${path} ${reason}`)
-      throw new EntityRuleError([...texts, ...more].join('; '), this.#display, issues)
+      const refused = new EntityRuleError([...texts, ...more].join('; '), issues, this.#display)
+      refused.unlisted = this.#more
+      throw refused
     }
     if (this.#fields.length > 0) throw new InvalidFieldsError(this.#fields, this.#more)
   }

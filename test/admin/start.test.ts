@@ -58,11 +58,16 @@ describe('health', () => {
     const { get } = await start()
     await expect.poll(async () => (await get('/health/ready')).status).toBe(200)
     await proxy.cut()
-    const away = { status: 'unavailable', redis: 'ok', mongo: 'unavailable', ledger: 'ok' }
+    const errors = [{ path: 'mongo', code: 'unavailable', why: 'unavailable' }]
+    const away = { status: 'unavailable', redis: 'ok', mongo: 'unavailable', ledger: 'ok', errors }
     await expect
       .poll(async () => JSON.parse((await get('/health/ready')).body))
       .toEqual({ ...away, changes: 'ok', catalogue: 'unknown' })
     expect((await get('/health/ready')).status).toBe(503)
+    expect(JSON.parse((await get('/api')).body)).toMatchObject({
+      ...{ status: 0, message: 'MongoDB unavailable' },
+      errors: [{ path: '', code: 'unavailable', why: 'MongoDB unavailable' }],
+    })
     expect((await get('/health/live')).status).toBe(200)
     await proxy.restore()
     await expect.poll(async () => (await get('/health/ready')).status).toBe(200)

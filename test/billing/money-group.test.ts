@@ -86,7 +86,7 @@ describe('operations that wait at the same time', () => {
     const results = await Promise.allSettled([1, 2, 3].map(() => pay(parts, 1, 1, { pays })))
     expect(results.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'rejected'])
     const [, refused] = results as PromiseRejectedResult[]
-    expect(refused?.reason).toEqual(new BillingError('Invoice 10000 already paid'))
+    expect(refused?.reason).toEqual(new BillingError('Invoice 10000 already paid', 'refused'))
     expect(await parts.catalog.bills.countDocuments({ type: 'rec' })).toBe(1)
     expect(await auditBooks(parts.catalog, null)).toMatchObject({ ok: true })
   })
@@ -100,7 +100,7 @@ describe('operations that wait at the same time', () => {
       aids: [1, 2],
       async write(session) {
         await recordPayments({ catalog, session, ...CAUSE }, orders)
-        throw new BillingError('too late')
+        throw new BillingError('too late', 'refused')
       },
     })
     const [one, failed, two] = await Promise.allSettled([
@@ -108,7 +108,10 @@ describe('operations that wait at the same time', () => {
       failing,
       pay(parts, 2, 1),
     ])
-    expect(failed).toMatchObject({ status: 'rejected', reason: new BillingError('too late') })
+    expect(failed).toMatchObject({
+      status: 'rejected',
+      reason: new BillingError('too late', 'refused'),
+    })
     const numbers = [one, two].map((each) => (each.status === 'fulfilled' ? each.value : null))
     expect(numbers).toEqual([['0000000000001'], ['0000000000002']])
     expect(await auditBooks(catalog, null)).toMatchObject({ ok: true, bills: 2, postings: 2 })

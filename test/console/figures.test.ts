@@ -100,7 +100,7 @@ describe('a refusal', () => {
     ['conflict', 409, new VersionConflictError('changed', null, {}).body()],
     ['unavailable', 503, new RequestError(503, 'MongoDB is unavailable').body()],
     ['refused', 429, errorBody(429, 'too many')],
-    ['refused', 200, new ExecutionError('no').body()],
+    ['refused', 200, new ExecutionError('no', 'refused').body()],
     ['refused', 500, null],
     ['unavailable', 502, undefined],
     ['refused', 200, undefined],

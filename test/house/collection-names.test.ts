@@ -15,7 +15,7 @@ import {
 /** Code for all collections. */
 const FOLDERS = [
   ...['src/entities', 'src/admin/actions', 'src/admin/openapi', 'src/admin/http'],
-  ...['src/admin/permissions', 'src/reports', 'src/jobs', 'src/prepaid'],
+  ...['src/admin/auth', 'src/reports', 'src/jobs', 'src/prepaid'],
 ]
 /** The rules of single collections, whose fields may have the same names. */
 const OF_ONE = 'src/entities/rules/'

@@ -1,6 +1,7 @@
 /** Rules of the entity API for users, beyond its general rules. */
 import { verify } from '@node-rs/argon2'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
+import { PASSWORDS } from '../../src/identity/passwords.ts'
 import { idOf, stored, useApiServer } from '../support/entities/api/api-server.ts'
 import { make } from '../support/entities/api/creators.ts'
 import { setSecurity } from '../support/identity/login-server.ts'
@@ -54,6 +55,20 @@ describe('fields of a user that only the node sets', () => {
 })
 
 describe('a password that an admin sets', () => {
+  it('is hashed only if nothing else is wrong with the user', async () => {
+    const hash = vi.spyOn(PASSWORDS, 'hash')
+    const update = { username: 'last@example.org', password: 'correct horse', roles: ['read'] }
+    for (const wrong of [{ username: 'last' }, { roles: ['nobody'] }, { roles: undefined }]) {
+      const [name] = Object.keys(wrong)
+      const { body } = await world.call('users', 'create', { update: { ...update, ...wrong } })
+      expect(body).toMatchObject({ status: 0, errors: [{ path: name }] })
+    }
+    expect(hash).not.toHaveBeenCalled()
+    expect((await world.call('users', 'create', { update })).body).toMatchObject({ status: 1 })
+    expect(hash).toHaveBeenCalledOnce()
+    hash.mockRestore()
+  })
+
   it('follows the settings, and no longer counts as generated', async () => {
     await setSecurity(world.stores().catalog, { password: { characters_min: 20 } })
     const { entity } = await make(world, 'users')

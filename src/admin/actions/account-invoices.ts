@@ -1,4 +1,5 @@
 /** `POST /api/accountinvoices`: the invoice documents of accounts. */
+
 import { type Static, Type } from '@sinclair/typebox'
 import { calendarOf } from '../../billing/credit/credits.ts'
 import { keyAfter, keyAt } from '../../billing/cycle/cycle-key.ts'
@@ -8,6 +9,7 @@ import { integerFrom, isNothing, textOf } from '../../billing/payments/payment-o
 import { type FoundInvoices, findInvoices } from '../../billing/statements/find-invoices.ts'
 import { customFields, either, flag, mapOf, ref } from '../../catalog/entities/json-schema.ts'
 import type { BillrunDocument } from '../../catalog/records/money/bill.ts'
+import { about } from '../../domain/field-errors.ts'
 import { isObject } from '../../domain/fields.ts'
 import { dates, integer, integers, texts } from '../../entities/definitions/params.ts'
 import { castQuery, type Filter } from '../../entities/requests/query-language.ts'
@@ -105,7 +107,8 @@ export const accountinvoices = action({
   async run(parameters, call) {
     const { action: name = '' } = parameters
     const operation = Object.hasOwn(OPERATIONS, name) ? OPERATIONS[name] : undefined
-    if (operation === undefined) throw new BillingError(`Unknown action ${textOf(name)}`)
+    if (operation === undefined)
+      throw new BillingError(`Unknown action ${textOf(name)}`, { path: 'action' })
     return operation(parameters, call)
   },
 })
@@ -136,12 +139,12 @@ async function search(parameters: InvoiceParameters, call: ActionCall): Promise<
 
 async function query(parameters: InvoiceParameters, call: ActionCall): Promise<InvoicesAnswer> {
   const conditions = parameters.query ?? {}
-  if (!isObject(conditions)) throw new BillingError('query must be an object')
+  if (!isObject(conditions)) throw new BillingError(...about('query', 'must be an object'))
   const { config, nowMs } = call
   const filter = castQuery(FOUND, conditions, { timeZone: config.rating.timeZone, nowMs })
   const aids = parameters.aid === undefined ? null : accountsFrom(parameters.aid)
   if (aids === null && parameters.paid !== undefined) {
-    throw new BillingError('Field paid requires aid')
+    throw new BillingError('Field paid requires aid', { path: 'aid', code: 'missing' })
   }
   // Cycles under way have documents without subscribers.
   const whole = { $and: [{ subs: { $exists: true } }, filter] }
@@ -154,9 +157,10 @@ async function download(parameters: InvoiceParameters, call: ActionCall): Promis
   const format = formatIn(parameters.format ?? 'pdf')
   const isInline = parameters.inline === true
   // Markup in a frame of this server could look like a part of it.
-  if (isInline && format !== 'pdf') throw new BillingError('inline requires the format pdf')
+  if (isInline && format !== 'pdf')
+    throw new BillingError(...about('inline', 'requires the format pdf'))
   const aid = isNothing(parameters.aid) ? null : integerFrom(parameters.aid)
-  if (aid === null) throw new BillingError('Illegal account ids')
+  if (aid === null) throw new BillingError('Illegal account ids', { path: 'aid' })
   const iid = isNothing(idValue) ? null : integerFrom(idValue)
   const keys = keysFrom(parameters.billrun_key)
   const filter = {
@@ -168,7 +172,7 @@ async function download(parameters: InvoiceParameters, call: ActionCall): Promis
   const isNamed = iid !== null || keys !== null
   const { catalog, documents } = cycleOf(call)
   const found = isNamed ? await catalog.billrun.findOne(filter) : null
-  if (found === null) throw new BillingError('Invoice not found')
+  if (found === null) throw new BillingError('Invoice not found', 'target')
   const file = await documents.documentOf(found, format, call.signal)
   return { [FILE]: isInline ? { ...file, disposition: 'inline', isFramed: true } : file }
 }
@@ -176,7 +180,7 @@ async function download(parameters: InvoiceParameters, call: ActionCall): Promis
 function formatIn(text: string): DocumentFormat {
   const found = DOCUMENT_FORMATS.find((format) => format === text)
   if (found !== undefined) return found
-  throw new BillingError(`format must be one of ${DOCUMENT_FORMATS.join(', ')}`)
+  throw new BillingError(...about('format', `must be one of ${DOCUMENT_FORMATS.join(', ')}`))
 }
 
 function isTrue(value: unknown): boolean {

@@ -1,4 +1,5 @@
 /** The declaration of an action of `/api`: one file per action, one row in table.ts. */
+
 import type { Readable } from 'node:stream'
 import { type Static, type TObject, type TOptional, type TSchema, Type } from '@sinclair/typebox'
 import type { CustomerLookup } from '../../billing/customer-lookup.ts'
@@ -18,6 +19,7 @@ import type { CycleParts } from '../../jobs/cycle/cycle.ts'
 import type { Ledger } from '../../ledger/ledger.ts'
 import type { CardGuesses } from '../../prepaid/cards/guesses.ts'
 import type { ReportParts } from '../../reports/parts.ts'
+import type { AnsweredIssue } from '../../requests/errors.ts'
 import type { JsonLimits } from '../../requests/json-limits.ts'
 import type { RawParameters } from '../../requests/raw-parameters.ts'
 import type { Clock } from '../../runtime/clock.ts'
@@ -91,7 +93,12 @@ export type AnswerOf<A extends Members> =
   | (ValuesOf<A, OptionalIn<A>> & Omit<Envelope, keyof A>)
   | FileAnswer
 
-type Envelope = { readonly status?: 1; readonly desc?: string }
+type Envelope = {
+  readonly status?: 1
+  readonly desc?: string
+  /** With `status` 0; the text in `desc` by default. */
+  readonly errors?: readonly AnsweredIssue[]
+}
 type FileAnswer = { readonly [FILE]: AnswerFile }
 
 /** Member of an answer that is a file instead of JSON; not for actions that move money. */

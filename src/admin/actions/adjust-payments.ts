@@ -36,7 +36,8 @@ export const adjustpayments = moneyAction({
   },
   async run({ adjustments, reason }, call) {
     const filled = filledList(adjustments)
-    if (filled === null) throw new BillingError('No adjustments found')
+    if (filled === null)
+      throw new BillingError('No adjustments found', { path: 'adjustments', code: 'missing' })
     const rules = await paymentRules(call)
     return call.commit('adjust payments', async (session) => {
       const { unsaved } = await adjustPayments(writerOf(call, session, reason), filled, rules)
@@ -66,7 +67,8 @@ export const reject = moneyAction({
   },
   async run({ rejections, reason }, call) {
     const filled = filledList(rejections)
-    if (filled === null) throw new BillingError('No rejections found')
+    if (filled === null)
+      throw new BillingError('No rejections found', { path: 'rejections', code: 'missing' })
     const rules = await paymentRules(call)
     return call.commit('reject payments', async (session) => {
       const { received, saved } = await rejectPayments(

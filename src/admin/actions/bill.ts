@@ -1,4 +1,5 @@
 /** `POST /api/bill`: balances, debts and bills of accounts. */
+
 import { type Static, Type } from '@sinclair/typebox'
 import { BillingError } from '../../billing/errors.ts'
 import { integerFrom, isNothing, isTrue } from '../../billing/payments/payment-order.ts'
@@ -29,6 +30,7 @@ import {
 import type { BillDocument } from '../../catalog/records/money/bill.ts'
 import { filterOf, PAYMENTS } from '../../catalog/settings/money/payment-settings.ts'
 import { readCategory } from '../../catalog/settings/stored-config.ts'
+import { about } from '../../domain/field-errors.ts'
 import { isObject } from '../../domain/fields.ts'
 import { bills as definition } from '../../entities/definitions/bills.ts'
 import { castQuery } from '../../entities/requests/query-language.ts'
@@ -133,7 +135,8 @@ export const bill = action({
   run(parameters, call) {
     const { action: name = '' } = parameters
     const operation = Object.hasOwn(OPERATIONS, name) ? OPERATIONS[name] : undefined
-    if (operation === undefined) throw new BillingError(`Unknown action ${name}`)
+    if (operation === undefined)
+      throw new BillingError(`Unknown action ${name}`, { path: 'action' })
     return operation(parameters, call)
   },
 })
@@ -160,7 +163,8 @@ async function searchInvoice(parameters: BillParameters, call: ActionCall): Prom
   const aidValue = isNothing(parameters.aid) ? null : accountFrom(parameters.aid)
   const found = isNothing(parameters.id) ? null : await invoiceOf(parameters.id, aidValue, call)
   const aid = found?.aid ?? aidValue
-  if (aid === null) throw new BillingError('Must supply at least one aid')
+  if (aid === null)
+    throw new BillingError('Must supply at least one aid', { path: 'aid', code: 'missing' })
   const date = parameters.date ?? (parameters.past_only === true ? new Date(nowMs) : null)
   const balance = await accountBalance(catalog, aid, { date, digits: digitsOf(call.config) })
   const unpaid =
@@ -176,16 +180,18 @@ async function invoiceOf(
   { catalog }: ActionCall,
 ): Promise<BillDocument> {
   const id = integerFrom(value)
-  if (id === null) throw new BillingError('Illegal invoice id')
+  if (id === null) throw new BillingError('Illegal invoice id', { path: 'id' })
   const found = await findInvoice(catalog, id, aid)
-  if (found === null) throw new BillingError('Bill not found')
+  if (found === null) throw new BillingError('Bill not found', 'target')
   return found
 }
 
 async function search(parameters: BillParameters, call: ActionCall): Promise<BillAnswer> {
   const { type, billrun_key: keys, due_date_from: from, due_date_to: to, paid } = parameters
   const billQuery: BillQuery = {
-    aids: accountsFrom(isNothing(parameters.aids) ? parameters.aid : parameters.aids),
+    aids: isNothing(parameters.aids)
+      ? accountsFrom(parameters.aid)
+      : accountsFrom(parameters.aids, 'aids'),
     kind: (type as BillQuery['kind'] | undefined) ?? null,
     billrunKeys: keysFrom(keys),
     dueFrom: from ?? null,
@@ -200,7 +206,7 @@ async function search(parameters: BillParameters, call: ActionCall): Promise<Bil
 
 async function query(parameters: BillParameters, call: ActionCall): Promise<BillAnswer> {
   const raw = parameters.query ?? {}
-  if (!isObject(raw)) throw new BillingError('query must be an object')
+  if (!isObject(raw)) throw new BillingError(...about('query', 'must be an object'))
   const { config, nowMs, catalog } = call
   const time = { timeZone: config.rating.timeZone, nowMs }
   const filter = castQuery(definition.actions['get']?.query ?? {}, raw, time)

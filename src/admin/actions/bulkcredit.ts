@@ -1,4 +1,5 @@
 /** `POST /api/bulkcredit`: many credits in one call, each on its own. */
+
 import { Type } from '@sinclair/typebox'
 import { readProgress } from '../../billing/call-progress.ts'
 import { CreditProcessError, CreditRefusal } from '../../billing/credit/credit-request.ts'
@@ -11,10 +12,18 @@ import { insertCredits, withCurrentCycle } from '../../billing/credit/insert-cre
 import { textOf } from '../../billing/payments/payment-order.ts'
 import * as schema from '../../catalog/entities/json-schema.ts'
 import type { CreditFields } from '../../catalog/settings/money/line-settings.ts'
+import { issueUnder } from '../../domain/field-errors.ts'
 import { isObject } from '../../domain/fields.ts'
 import { readView } from '../../entities/views.ts'
 import { actionErrorOf } from '../../requests/api-errors.ts'
-import { ActionError, missingParameters, parameterError } from '../../requests/errors.ts'
+import {
+  ActionError,
+  type AnsweredIssue,
+  answeredIssues,
+  firstErrors,
+  missingParameters,
+  parameterError,
+} from '../../requests/errors.ts'
 import type { RawParameters } from '../../requests/raw-parameters.ts'
 import { type AnswerOf, castOptions, type MoneyCall, moneyAction, REASON } from './action.ts'
 import { CREDIT_PARAMETERS, creditRequestOf, readCreditFields } from './credit-parameters.ts'
@@ -58,6 +67,7 @@ const CREDIT_RESULT = schema.either(
     status: schema.constant(0, 'Failure.'),
     message: schema.text('Why it failed.'),
     index: INDEX,
+    errors: schema.ref<readonly AnsweredIssue[]>('errors'),
   }),
 )
 type CreditResult = schema.ValueOf<typeof CREDIT_RESULT>
@@ -119,17 +129,23 @@ export const bulkcredit = moneyAction({
       stamp: '5f0c7e1a9b3d4c6e8f7a0b1c2d3e4f505f0c7e1a9b3d4c6e8f7a0b1c2d3e4f50',
       details: [
         { status: 1, stamp: '9b3f8a5d1c2e4f60718293a4b5c6d7e8', index: 0 },
-        { status: 0, message: `Rate doesn't exist`, index: 1 },
+        {
+          status: 0,
+          message: `Rate doesn't exist`,
+          index: 1,
+          errors: [{ path: 'credits.1.rate', code: 'invalid', why: `Rate doesn't exist` }],
+        },
       ],
     },
   },
   isTracked: (raw) => (raw.get('operation') ?? 'credit') === 'credit',
   variant: (raw, call) => (raw.get('operation') === 'query' ? query(raw, call) : null),
   async run({ operation = 'credit', credits, reason = null }, call) {
-    if (operation !== 'credit') throw new ActionError('Unrecognized operation')
+    if (operation !== 'credit')
+      throw new ActionError('Unrecognized operation', { path: 'operation' })
     if (credits === undefined) throw missingParameters(['credits'])
     if (!Array.isArray(credits) || credits.length === 0) {
-      throw new ActionError('Input json is invalid')
+      throw new ActionError('Input json is invalid', { path: 'credits' })
     }
     if (credits.length > CREDITS_MAX) {
       throw parameterError('credits', `has more than ${CREDITS_MAX} entries`)
@@ -144,7 +160,11 @@ export const bulkcredit = moneyAction({
     const failed = results.filter(({ status }) => status === 0).length
     const desc = `${failed} of ${results.length} credits failed`
     const status = failed === results.length ? 0 : 2
-    const summary = failed === 0 ? { status: 1 } : { status, desc, message: desc }
+    const errors = firstErrors(
+      results.flatMap((result) => (result.status === 0 ? result.errors : [])),
+    )
+    const refused = { status, desc, message: desc, ...(status === 0 && { errors }) }
+    const summary = failed === 0 ? { status: 1 } : refused
     const stamped = { ...summary, operation, stamp: call.callId, details: results }
     return call.commit('finish credits', async () => stamped)
   },
@@ -167,15 +187,16 @@ const STATES = {
 /** How far a call is; clients know the texts. */
 async function query(raw: RawParameters, call: MoneyCall): Promise<BulkAnswer> {
   const [stamp, details] = [raw.get('stamp'), raw.get('details') ?? '0']
-  if (typeof stamp !== 'string' || stamp === '') throw new ActionError('Stamp is missing')
+  if (typeof stamp !== 'string' || stamp === '')
+    throw new ActionError('Stamp is missing', { path: 'stamp', code: 'missing' })
   if (!['0', '1'].includes(String(details))) {
-    throw new ActionError('details could be either "0" or "1"')
+    throw new ActionError('details could be either "0" or "1"', { path: 'details' })
   }
   const { page = 0, size = LINES_MAX } = castParameters(QUERY, raw, castOptions({}, call))
   const { catalog, config } = call
   const owner = { action: 'bulkcredit', caller: call.actor.id }
   const found = await readProgress(catalog, stamp, owner)
-  if (found === null) throw new ActionError(`File ${textOf(stamp)} not found`)
+  if (found === null) throw new ActionError(`File ${textOf(stamp)} not found`, { path: 'stamp' })
   const results = found.results as readonly CreditResult[]
   const stamps = results.flatMap((result) =>
     result.status === 1 ? (result.stamps ?? [result.stamp]) : [],
@@ -237,7 +258,7 @@ async function preparedOf(
 
 function requestOf(call: MoneyCall, entry: unknown, { fields, reason }: Part) {
   if (typeof entry !== 'object' || entry === null || Array.isArray(entry)) {
-    return new CreditRefusal('must be an object with the parameters of a credit')
+    return new CreditRefusal('must be an object with the parameters of a credit', 'invalid')
   }
   const raw = new Map(Object.entries(entry))
   try {
@@ -251,15 +272,17 @@ function requestOf(call: MoneyCall, entry: unknown, { fields, reason }: Part) {
     if (error instanceof CreditRefusal) return error
     const known = actionErrorOf(error)
     if (known === null) throw error
-    return new CreditRefusal(known.message)
+    return new CreditRefusal(known.message, known.issues)
   }
 }
 
 function resultOf(credit: PreparedCredit, index: number): CreditResult {
-  if (credit instanceof CreditProcessError) {
-    return { status: 0, message: `${credit.message}: ${credit.reason}`, index }
+  if (credit instanceof Error) {
+    const isProcess = credit instanceof CreditProcessError
+    const message = isProcess ? `${credit.message}: ${credit.reason}` : credit.message
+    const issues = credit.issues.map((issue) => issueUnder(`credits.${index}`, issue))
+    return { status: 0, message, index, errors: answeredIssues(issues) }
   }
-  if (credit instanceof CreditRefusal) return { status: 0, message: credit.message, index }
   const stamps = credit.map(({ stamp }) => stamp)
   const isInstallment = credit[0]?.installments !== undefined
   return { status: 1, stamp: stamps[0] ?? '', ...(isInstallment && { stamps }), index }

@@ -6,7 +6,7 @@ import { NOT_DELETED } from '../../catalog/revisions/validity.ts'
 import { PAYMENTS } from '../../catalog/settings/money/payment-settings.ts'
 import { isWebAddress, WEB_ADDRESS_FORM } from '../../domain/fields.ts'
 import { GatewayRefusedError, GatewayUnansweredError } from '../../external/payment/gateway.ts'
-import { ActionError, missingParameters, RequestError } from '../../requests/errors.ts'
+import { ActionError, fieldRule, missingParameters, RequestError } from '../../requests/errors.ts'
 import { policyOriginOf } from '../headers.ts'
 import { type ActionCall, action } from './action.ts'
 import { param } from './parameters.ts'
@@ -101,8 +101,8 @@ async function gatewayOf(call: CardPageCall, name: string | undefined): Promise<
   const names = (await gateways.list()).map(({ instanceName }) => instanceName)
   const chosen = name ?? (await charges.settings.get(PAYMENTS)).gateway ?? names[0]
   if (chosen !== undefined && names.includes(chosen)) return chosen
-  if (names.length === 0) throw new ActionError('No payment gateway is configured')
-  throw new ActionError(`name must be one of ${names.join(', ')}`)
+  if (names.length === 0) throw new ActionError('No payment gateway is configured', 'refused')
+  throw fieldRule('name', `must be one of ${names.join(', ')}`)
 }
 
 async function refuseUnknownAccount(
@@ -110,12 +110,12 @@ async function refuseUnknownAccount(
   aid: number,
 ): Promise<void> {
   if ((await payments.charges.lookup.accounts([], nowMs)) !== null) {
-    throw new ActionError('aid: the customer system keeps accounts, and has to save their cards')
+    throw fieldRule('aid:', 'the customer system keeps accounts, and has to save their cards')
   }
   const at = new Date(nowMs)
   const held = { type: 'account', aid, from: { $lte: at }, to: { $gt: at }, ...NOT_DELETED }
   const found = await catalog.subscribers.findOne(held as object, { projection: { _id: 1 } })
-  if (found === null) throw new ActionError(`aid: there is no account ${aid}`)
+  if (found === null) throw fieldRule('aid:', `there is no account ${aid}`)
 }
 
 /** An address of one of the origins, or an empty text. */
@@ -123,17 +123,17 @@ function addressOf(value: string | undefined, name: string, origins: readonly st
   if (value === undefined || value === '') return ''
   const origin = policyOriginOf(value)
   if (origin === null || !isWebAddress(value)) {
-    throw new ActionError(`${name} must be ${WEB_ADDRESS_FORM}`)
+    throw fieldRule(name, `must be ${WEB_ADDRESS_FORM}`)
   }
   if (origins.includes(origin)) return new URL(value).href
   const setting = 'payments.return_origins of the settings, as https://shop.example.net'
-  throw new ActionError(`${name}: its origin is not in ${setting}`)
+  throw fieldRule(`${name}:`, `its origin is not in ${setting}`)
 }
 
 function translated(error: unknown): unknown {
-  if (error instanceof TokenizeError) return new ActionError(error.message)
+  if (error instanceof TokenizeError) return new ActionError(error.message, 'refused')
   if (error instanceof GatewayRefusedError) {
-    return new ActionError(`the payment gateway has refused: ${error.code}`)
+    return new ActionError(`the payment gateway has refused: ${error.code}`, 'refused')
   }
   if (error instanceof GatewayUnansweredError) {
     return new RequestError(503, 'the payment gateway does not answer')

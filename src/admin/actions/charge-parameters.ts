@@ -1,4 +1,5 @@
 /** Parameters of `charge`: which accounts and bills, and how. */
+
 import { type Static, Type } from '@sinclair/typebox'
 import type { Decimal } from 'decimal.js'
 import type { PayMode } from '../../billing/charges/account-run.ts'
@@ -7,7 +8,8 @@ import { isInvoiceKey } from '../../billing/cycle/cycle-key.ts'
 import { isNothing, userFieldsOf } from '../../billing/payments/payment-order.ts'
 import { Exact } from '../../catalog/records/money/exact-amount.ts'
 import { isObject } from '../../domain/fields.ts'
-import { ActionError, missingParameters, parameterError } from '../../requests/errors.ts'
+import { ActionError, fieldRule, missingParameters, parameterError } from '../../requests/errors.ts'
+import { truncatedName } from '../../requests/problems.ts'
 import type { RawParameters } from '../../requests/raw-parameters.ts'
 import { type ActionCall, REASON } from './action.ts'
 import { paymentRules } from './books.ts'
@@ -71,8 +73,15 @@ const NAMES: ReadonlySet<string> = new Set(
 
 /** An unknown filter, as a mistyped one, would charge everybody. */
 export function refuseUnknownNames(raw: RawParameters): void {
-  if (Object.keys(plainParameters(raw)).every((name) => NAMES.has(name))) return
-  throw new ActionError(`One or more of the parameters of the 'charge' command is not valid`)
+  const unknown = Object.keys(plainParameters(raw)).filter((name) => !NAMES.has(name))
+  if (unknown.length === 0) return
+  const issues = unknown.map((name) => {
+    return { path: truncatedName(name), reason: 'is not known', code: 'unknown' } as const
+  })
+  throw new ActionError(
+    `One or more of the parameters of the 'charge' command is not valid`,
+    issues,
+  )
 }
 
 /** A charge or a refund, of the accounts and bills that were selected. */
@@ -108,6 +117,7 @@ export async function chargeOrderOf(
   if (aids !== undefined && exclude !== undefined) {
     throw new ActionError(
       'Wrong input! please choose between aids filter to exclude_accounts filter',
+      { path: 'exclude_accounts' },
     )
   }
   const isForOne = aids?.length === 1
@@ -136,11 +146,13 @@ function pageOf({ page, size }: ChargeParameters): ChargeOrder['page'] {
 function selectionOf(parameters: ChargeParameters): BillSelection {
   const { billrun_key: key, min_invoice_date: date } = parameters
   if (key !== undefined && !isInvoiceKey(key)) {
-    throw new ActionError('Wrong input! billrun key is invalid')
+    throw new ActionError('Wrong input! billrun key is invalid', { path: 'billrun_key' })
   }
   const dateMs = date === undefined ? undefined : Date.parse(date)
   if (Number.isNaN(dateMs)) {
-    throw new ActionError('Wrong input! min_invoice_date filter is invalid')
+    throw new ActionError('Wrong input! min_invoice_date filter is invalid', {
+      path: 'min_invoice_date',
+    })
   }
   return {
     invoices: numbersOf(parameters.invoices, 'invoices'),
@@ -157,10 +169,12 @@ function modesOf(parameters: ChargeParameters) {
     mode = other,
   } = parameters
   if (payMode !== 'one_payment' && payMode !== 'multiple_payments') {
-    throw new ActionError('Wrong input! pay_mode can be multiple_payments or one_payment')
+    throw new ActionError('Wrong input! pay_mode can be multiple_payments or one_payment', {
+      path: 'pay_mode',
+    })
   }
   if (mode !== 'charge' && mode !== 'refund' && mode !== 'pending') {
-    throw new ActionError('Wrong input! mode can be charge or refund')
+    throw new ActionError('Wrong input! mode can be charge or refund', { path: 'mode' })
   }
   return { payMode, mode } as const
 }
@@ -204,12 +218,12 @@ function paymentDataOf(
 function numbersOf(value: unknown, name: string): readonly number[] | undefined {
   if (value === undefined || value === '') return undefined
   const list: readonly unknown[] = Array.isArray(value) ? value : String(value).split(',')
-  if (list.length > IDS_MAX) throw new ActionError(`${name} has more than ${IDS_MAX} members`)
+  if (list.length > IDS_MAX) throw fieldRule(name, `has more than ${IDS_MAX} members`)
   const numbers = list.map((each) => {
     return /^\s*\d{1,15}\s*$/.test(String(each)) ? Number(each) : Number.NaN
   })
   if (numbers.length === 0 || numbers.some((each) => !(each > 0))) {
-    throw new ActionError(`Wrong input! non numeric values in ${name} filter`)
+    throw new ActionError(`Wrong input! non numeric values in ${name} filter`, { path: name })
   }
   return [...new Set(numbers)]
 }

@@ -9,7 +9,7 @@ import { closed, either, integer, mapOf, text } from '../../catalog/entities/jso
 import { PAYMENTS } from '../../catalog/settings/money/payment-settings.ts'
 import type { RunOptions } from '../../jobs/charge-jobs.ts'
 import { addJob } from '../../jobs/jobs.ts'
-import { ActionError, missingParameters } from '../../requests/errors.ts'
+import { ActionError, fieldRule, missingParameters } from '../../requests/errors.ts'
 import { type AnswerOf, type CommitPart, type MoneyCall, moneyAction } from './action.ts'
 import {
   CHARGE_PARAMETERS,
@@ -127,9 +127,9 @@ async function cardOf(
   { name, cardToken, customerId }: PaymentData,
 ): Promise<AccountRun['card']> {
   const names = (await gateways.list()).map(({ instanceName }) => instanceName)
-  if (names.length === 0) throw new ActionError('No payment gateway is configured')
+  if (names.length === 0) throw new ActionError('No payment gateway is configured', 'refused')
   if (!names.includes(name)) {
-    throw new ActionError(`payment_data.name must be one of ${names.join(', ')}`)
+    throw fieldRule('payment_data.name', `must be one of ${names.join(', ')}`)
   }
   return { gateway: name, cardToken, customerId, madeMs: nowMs }
 }
@@ -175,7 +175,7 @@ async function decide(
   if (id === undefined || id === '') throw missingParameters(['id'])
   const { charges: deps } = call.payments
   const charge = await readCharge(deps.catalog, id)
-  if (charge === null) throw new ActionError(`Unknown id ${id}`)
+  if (charge === null) throw new ActionError(`Unknown id ${id}`, { path: 'id' })
   const { retry_days: retryDays } = await deps.settings.get(PAYMENTS)
   const stage = operation === 'complete' ? 'completed' : 'rejected'
   try {
@@ -190,10 +190,10 @@ async function decide(
     })
   } catch (error) {
     if (error instanceof ChargeTransitionError) {
-      throw new ActionError(`Payment ${id} not applicable: it is ${charge.state}`)
+      throw new ActionError(`Payment ${id} not applicable: it is ${charge.state}`, 'refused')
     }
     if (error instanceof ChargeChangedError) {
-      throw new ActionError(`Payment ${id} was changed at the same time: try again`)
+      throw new ActionError(`Payment ${id} was changed at the same time: try again`, 'refused')
     }
     throw error
   }

@@ -1,14 +1,16 @@
 /** `POST /api/charges`: the price of a rate, plan or service with its taxes; nothing is written. */
+
 import { type TObject, Type } from '@sinclair/typebox'
 import { CreditProcessError, CreditRefusal } from '../../billing/credit/credit-request.ts'
 import { offerPrice, type PricedOffer } from '../../billing/credit/offer-price.ts'
 import { integerFrom, isNothing } from '../../billing/payments/payment-order.ts'
 import * as schema from '../../catalog/entities/json-schema.ts'
+import { missing } from '../../domain/field-errors.ts'
 import { isObject } from '../../domain/fields.ts'
 import type { TaxData } from '../../domain/tax.ts'
 import { ActionError, missingParameters, parameterError } from '../../requests/errors.ts'
 import { action, castOptions } from './action.ts'
-import { refuseLong } from './credit-parameters.ts'
+import { refusedCredit, refuseLong } from './credit-parameters.ts'
 import { castParameters, param } from './parameters.ts'
 
 /** Members of `data`, in the order in which errors are reported. */
@@ -76,7 +78,8 @@ export const charges = action({
     },
   },
   async run({ operation, data }, call) {
-    if (operation !== 'calculate') throw new ActionError('Unrecognized operation')
+    if (operation !== 'calculate')
+      throw new ActionError('Unrecognized operation', { path: 'operation' })
     if (data === undefined) throw missingParameters(['data'])
     const cast = castParameters(DATA, new Map(Object.entries(data)), castOptions({}, call))
     try {
@@ -86,9 +89,8 @@ export const charges = action({
       const sums = { price: aprice, tax, tax_amount: total_amount, final_price: final_charge }
       return { details: { ...sums, ...(cast.include_tax_data === true && { tax_data }) } }
     } catch (error) {
-      if (error instanceof CreditRefusal) throw new ActionError(error.message)
-      if (error instanceof CreditProcessError) throw new ActionError(error.reason)
-      throw error
+      const isRefusal = error instanceof CreditRefusal || error instanceof CreditProcessError
+      throw isRefusal ? refusedCredit(error, 'data') : error
     }
   },
 })
@@ -106,9 +108,11 @@ function offerOf({ aprice, subscriber, account, ...data }: Data): PricedOffer {
   const kinds = (['rate', 'plan', 'service'] as const).filter((kind) => !isNothing(data[kind]))
   const [kind, other] = kinds
   if (kind === undefined) {
-    throw new ActionError('Following field/s are missing: one of: (rate, plan, service)')
+    const paths = ['data.rate', 'data.plan', 'data.service']
+    const text = 'Following field/s are missing: one of: (rate, plan, service)'
+    throw new ActionError(text, missing(paths, text))
   }
-  if (other !== undefined) throw new ActionError(`data has both ${kind} and ${other}`)
+  if (other !== undefined) throw new ActionError(`data has both ${kind} and ${other}`, 'refused')
   if (aprice !== undefined) refuseLong('aprice', aprice)
   return {
     kind,

@@ -1,11 +1,18 @@
 /** Parameters of a credit, the same in `credit` and in the entries of `bulkcredit`. */
+
 import { type Static, Type } from '@sinclair/typebox'
 import type { Decimal } from 'decimal.js'
-import { CreditRefusal, type CreditRequest } from '../../billing/credit/credit-request.ts'
+import {
+  CreditProcessError,
+  CreditRefusal,
+  type CreditRequest,
+} from '../../billing/credit/credit-request.ts'
 import type { Catalog } from '../../catalog/connection.ts'
 import { type CreditFields, creditFieldsOf } from '../../catalog/settings/money/line-settings.ts'
 import { readCategory } from '../../catalog/settings/stored-config.ts'
 import { isCycleKey } from '../../domain/cycle.ts'
+import { issueUnder, missing } from '../../domain/field-errors.ts'
+import { ActionError } from '../../requests/errors.ts'
 import { badKey } from '../../requests/stored-value.ts'
 import { param } from './parameters.ts'
 
@@ -56,14 +63,18 @@ export function creditRequestOf(
   const uf = ufOf(parameters.uf, fields)
   if (installments !== undefined) {
     if (aprice === undefined) {
-      throw new CreditRefusal('Installments can only be applied on credit by price')
+      throw new CreditRefusal('Installments can only be applied on credit by price', {
+        path: 'installments',
+      })
     }
     if (installments <= 0) {
-      throw new CreditRefusal('Number of installments must be a positive number')
+      throw new CreditRefusal('Number of installments must be a positive number', {
+        path: 'installments',
+      })
     }
   }
   if (billrunKey !== undefined && !isCycleKey(billrunKey)) {
-    throw new CreditRefusal('Field billrun_key must be a cycle key such as 202601')
+    throw fieldRefusal('billrun_key', 'must be a cycle key such as 202601')
   }
   return {
     aid,
@@ -85,9 +96,21 @@ export function creditRequestOf(
 /** Throws `CreditRefusal`. */
 export function refuseLong(name: string, value: Decimal): void {
   if (value.decimalPlaces() <= DIGITS_MAX && value.abs().lt(10 ** DIGITS_MAX)) return
-  throw new CreditRefusal(
-    `Field ${name} must be below 10^${DIGITS_MAX} and have at most ${DIGITS_MAX} decimals`,
+  const least = `must be below 10^${DIGITS_MAX} and have at most ${DIGITS_MAX} decimals`
+  throw fieldRefusal(name, least)
+}
+
+/** The refusal of a credit, whose parameters are those of `parent`, as an error of the action. */
+export function refusedCredit(error: CreditRefusal | CreditProcessError, parent = ''): ActionError {
+  const text = error instanceof CreditProcessError ? error.reason : error.message
+  return new ActionError(
+    text,
+    error.issues.map((issue) => issueUnder(parent, issue)),
   )
+}
+
+function fieldRefusal(path: string, reason: string): CreditRefusal {
+  return new CreditRefusal(`Field ${path} ${reason}`, [{ path, reason }])
 }
 
 /** Only configured fields are kept. */
@@ -99,11 +122,11 @@ function ufOf(
   for (const { field_name: name, mandatory } of fields) {
     const value = sent !== undefined && Object.hasOwn(sent, name) ? sent[name] : undefined
     if (value === undefined || value === null) {
-      if (mandatory === true) throw new CreditRefusal(`Following field is missing: uf.${name}`)
-      continue
+      if (mandatory !== true) continue
+      throw new CreditRefusal(`Following field is missing: uf.${name}`, missing([`uf.${name}`]))
     }
     const refused = refusedKeyIn(value)
-    if (refused !== null) throw new CreditRefusal(`Field uf.${name} has a key that ${refused}`)
+    if (refused !== null) throw fieldRefusal(`uf.${name}`, `has a key that ${refused}`)
     kept[name] = value
   }
   return sent === undefined && Object.keys(kept).length === 0 ? null : kept

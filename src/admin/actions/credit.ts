@@ -11,7 +11,7 @@ import { preponeInstallments } from '../../billing/credit/prepone.ts'
 import type { ClientSession } from '../../catalog/collections.ts'
 import * as schema from '../../catalog/entities/json-schema.ts'
 import { integerOf } from '../../requests/cast-value.ts'
-import { ActionError } from '../../requests/errors.ts'
+import { ActionError, answeredIssues } from '../../requests/errors.ts'
 import type { RawParameters } from '../../requests/raw-parameters.ts'
 import {
   type AnswerOf,
@@ -21,7 +21,12 @@ import {
   moneyAction,
   REASON,
 } from './action.ts'
-import { CREDIT_PARAMETERS, creditRequestOf, readCreditFields } from './credit-parameters.ts'
+import {
+  CREDIT_PARAMETERS,
+  creditRequestOf,
+  readCreditFields,
+  refusedCredit,
+} from './credit-parameters.ts'
 import { castParameters, param } from './parameters.ts'
 
 const EXAMPLE = {
@@ -76,11 +81,12 @@ export const credit = moneyAction({
 async function post(request: CreditRequest, call: MoneyCall): Promise<CreditAnswer> {
   const { credits, lastKeys } = await prepareCredits(call, [request])
   const [lines = []] = credits
-  if (lines instanceof CreditRefusal) throw new ActionError(lines.message)
+  if (lines instanceof CreditRefusal) throw refusedCredit(lines)
   if (lines instanceof CreditProcessError) {
-    if (request.installments !== null) throw new InstallmentsError(lines.reason)
-    const { message, reason } = lines
-    return { status: 0, desc: message, message, details: reason }
+    if (request.installments !== null) throw new InstallmentsError(lines)
+    const { message, reason, issues } = lines
+    const errors = answeredIssues(issues)
+    return { status: 0, desc: message, message, details: reason, errors }
   }
   const [stamp = '', ...others] = lines.map((line) => line.stamp)
   const write = async (session: ClientSession) => {
@@ -94,8 +100,8 @@ async function post(request: CreditRequest, call: MoneyCall): Promise<CreditAnsw
 class InstallmentsError extends ActionError {
   readonly #reason: string
 
-  constructor(reason: string) {
-    super('Process error')
+  constructor({ reason, issues }: CreditProcessError) {
+    super('Process error', issues)
     this.#reason = reason
   }
 
@@ -109,14 +115,20 @@ function asActionError<T>(make: () => T): T {
   try {
     return make()
   } catch (error) {
-    if (error instanceof CreditRefusal) throw new ActionError(error.message)
-    throw error
+    throw error instanceof CreditRefusal ? refusedCredit(error) : error
   }
 }
 
 async function prepone(raw: RawParameters, call: MoneyCall): Promise<CreditAnswer> {
   const [sid, aid] = [integerOf(raw.get('sid')), integerOf(raw.get('aid'))]
-  if (sid === null || aid === null) throw new ActionError('Illegal sid/aid')
+  const illegal = [...(sid === null ? ['sid'] : []), ...(aid === null ? ['aid'] : [])]
+  if (sid === null || aid === null) {
+    const reason = 'should be of type Integer'
+    throw new ActionError(
+      'Illegal sid/aid',
+      illegal.map((path) => ({ path, reason })),
+    )
+  }
   const { reason = null } = castParameters(Type.Object(REASON), raw, castOptions({}, call))
   return call.commit('prepone installments', async (session) => {
     await preponeInstallments(call, session, { aid, sid, reason })

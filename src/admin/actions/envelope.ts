@@ -1,4 +1,5 @@
 /** The envelope of answers, and what of a request they contain. */
+import { issuesOf } from '../../domain/field-errors.ts'
 import { answeredIssues } from '../../requests/errors.ts'
 import {
   CREDENTIALS,
@@ -29,7 +30,7 @@ export function envelopeOf(
   raw: RawParameters,
   answer: ActionAnswer,
 ): object {
-  const { status = 1, desc = 'success', warnings: own = [], ...others } = answer
+  const { status = 1, desc = 'success', warnings: own = [], errors, ...others } = answer
   const known = Object.keys(action.parameters.properties)
   const warnings = [...(own as readonly string[]), ...parameterWarnings(raw, known, action.name)]
   // `remove` answers with the number of lines.
@@ -40,6 +41,6 @@ export function envelopeOf(
     input: echoedParameters(action, raw),
     ...others,
     ...(warnings.length > 0 && { warnings }),
-    ...(isRefused && { errors: answeredIssues([{ path: '', reason: String(desc) }], 200) }),
+    ...(isRefused && { errors: errors ?? answeredIssues(issuesOf(String(desc), 'refused')) }),
   }
 }

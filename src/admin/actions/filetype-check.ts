@@ -1,4 +1,5 @@
 /** `filetypecheck`: how a file type reads a message, step by step. */
+
 import { Type } from '@sinclair/typebox'
 import {
   anyValue,
@@ -13,6 +14,7 @@ import {
   text,
 } from '../../catalog/entities/json-schema.ts'
 import { readCategory } from '../../catalog/settings/stored-config.ts'
+import { missing } from '../../domain/field-errors.ts'
 import { type Fields, isObject } from '../../domain/fields.ts'
 import type { CheckFileType } from '../../file-types/check-report.ts'
 import { fileTypeDefaultsOf } from '../../file-types/defaults.ts'
@@ -222,7 +224,8 @@ function requireOne(values: Readonly<Record<string, unknown>>): void {
   const names = Object.keys(values)
   const [one, other] = names.filter((name) => values[name] !== undefined)
   if (one === undefined) {
-    throw new ActionError(`Following field/s are missing: ${names.join(' or ')}`)
+    const text = `Following field/s are missing: ${names.join(' or ')}`
+    throw new ActionError(text, missing(names, text))
   }
   if (other !== undefined) throw parameterError(one, `cannot be combined with ${other}`)
 }

@@ -13,7 +13,7 @@ import { AccountInputError } from '../../billing/run/read-accounts.ts'
 import { closed, either, emptyList, ref, text } from '../../catalog/entities/json-schema.ts'
 import { isCycleKey } from '../../domain/cycle.ts'
 import { type Fields, isObject } from '../../domain/fields.ts'
-import { ActionError, missingParameters, parameterError } from '../../requests/errors.ts'
+import { ActionError, fieldRule, missingParameters, parameterError } from '../../requests/errors.ts'
 import { dateOf } from '../../requests/instant.ts'
 import { type ActionCall, type AnswerOf, action, FILE } from './action.ts'
 import { cycleOf } from './billrun/cycle-of.ts'
@@ -89,9 +89,11 @@ export async function expectedAnswer(
   if (aid === null || aid < 1) throw parameterError('aid', 'should be of type Integer')
   const calendar = calendarOf(call.config)
   const key = cycleKey ?? keyAt(call.nowMs, calendar)
-  if (!isCycleKey(key)) throw new ActionError('Illegal billrun key')
+  if (!isCycleKey(key)) throw new ActionError('Illegal billrun key', { path: 'billrun_key' })
   if (parameters.output === 'pdf_path' && call.config.invoices.folder === '') {
-    throw new ActionError('output pdf_path requires invoices.folder in the configuration')
+    throw new ActionError('output pdf_path requires invoices.folder in the configuration', {
+      path: 'output',
+    })
   }
   const cycle = runCycleOf({ key, invoicingDay: null }, calendar)
   const revisions = revisionsIn(data, call)
@@ -100,7 +102,7 @@ export async function expectedAnswer(
     return await outputOf(parameters, expectation, call)
   } catch (error) {
     const isOfAccount = error instanceof CycleError || error instanceof AccountInputError
-    throw isOfAccount ? new ActionError(error.message) : error
+    throw isOfAccount ? new ActionError(error.message, { path: 'aid' }) : error
   }
 }
 
@@ -151,7 +153,7 @@ function listOf(value: unknown, path: string, call: ActionCall): StoredRevision[
   if (value === undefined) return null
   const list: readonly unknown[] = Array.isArray(value) ? value : [value]
   if (list.length > REVISIONS_MAX || !list.every(isObject)) {
-    throw new ActionError(`${path} must be a list of revisions`)
+    throw fieldRule(path, 'must be a list of revisions')
   }
   return (list as readonly Fields[])
     .map((each, index) => ({
@@ -167,7 +169,7 @@ function datesOf(revision: Fields, path: string, { config, nowMs }: ActionCall) 
   const time = { timeZone: config.rating.timeZone, nowMs }
   const dateAt = (name: string): Date => {
     const date = dateOf(revision[name], time)
-    if (date === null) throw new ActionError(`${path}.${name} must be a date`)
+    if (date === null) throw fieldRule(`${path}.${name}`, 'must be a date')
     return date
   }
   const present = DATES.filter((name) => revision[name] !== undefined && revision[name] !== null)
@@ -192,7 +194,7 @@ function serviceDates(service: Fields, path: string, time: Parameters<typeof dat
   return Object.fromEntries(
     dates.map((name) => {
       const date = dateOf(service[name], time)
-      if (date === null) throw new ActionError(`${path}.${name} must be a date`)
+      if (date === null) throw fieldRule(`${path}.${name}`, 'must be a date')
       return [name, date]
     }),
   )

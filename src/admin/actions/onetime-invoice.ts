@@ -10,7 +10,7 @@ import { closed, integer, ref, text } from '../../catalog/entities/json-schema.t
 import type { GatewayChargeDocument } from '../../catalog/records/money/payment-documents.ts'
 import type { OutboxDocument } from '../../catalog/records/outbox-document.ts'
 import { booleanOf } from '../../requests/cast-value.ts'
-import { ActionError } from '../../requests/errors.ts'
+import { ActionError, fieldRule } from '../../requests/errors.ts'
 import type { RawParameters } from '../../requests/raw-parameters.ts'
 import {
   type ActionAnswer,
@@ -87,10 +87,11 @@ export const onetimeinvoice = moneyAction({
 
 function refuseCombination(parameters: OneTimeParameters): void {
   const { step = 2, expected = false, charge_flow: flow = 'regular', adjusts = '' } = parameters
-  if (expected && step !== 0) throw new ActionError('Expected must to be with step 0 only')
-  if (adjusts !== '' && step === 0) throw new ActionError('adjusts requires step 1 or 2')
+  if (expected && step !== 0)
+    throw new ActionError('Expected must to be with step 0 only', { path: 'expected' })
+  if (adjusts !== '' && step === 0) throw fieldRule('adjusts', 'requires step 1 or 2')
   if (flow === 'charge_before_invoice' && step !== 2) {
-    throw new ActionError('charge_flow charge_before_invoice requires step 2')
+    throw fieldRule('charge_flow', 'charge_before_invoice requires step 2')
   }
 }
 
@@ -202,7 +203,7 @@ async function storeAndCharge(
 async function refuseWithoutCard(call: MoneyCall, { aid }: OneTimeOrder): Promise<void> {
   const { charges } = call.payments
   const card = await activeCardOf(charges, aid, call.nowMs)
-  if (card === null) throw new ActionError('No payment method for account')
+  if (card === null) throw new ActionError('No payment method for account', 'refused')
 }
 
 /** Null if there is nothing to charge: a refund, or an account without a card. */

@@ -1,4 +1,5 @@
 /** Parameters of a one-time invoice, and the order that they describe. */
+
 import { type Static, Type } from '@sinclair/typebox'
 import { readAdjustedTaxes, type TaxedLines } from '../../billing/credit/adjusted-taxes.ts'
 import { CreditProcessError, CreditRefusal } from '../../billing/credit/credit-request.ts'
@@ -11,12 +12,18 @@ import { Exact } from '../../catalog/records/money/exact-amount.ts'
 import type { CreditLineDocument } from '../../catalog/records/usage/credit-line.ts'
 import type { CreditFields } from '../../catalog/settings/money/line-settings.ts'
 import { isCycleKey } from '../../domain/cycle.ts'
+import { issueUnder } from '../../domain/field-errors.ts'
 import { type Fields, isObject } from '../../domain/fields.ts'
 import { dateText } from '../../entities/views.ts'
 import { amountOf } from '../../requests/cast-value.ts'
-import { ActionError, missingParameters, parameterError } from '../../requests/errors.ts'
+import { ActionError, fieldRule, missingParameters, parameterError } from '../../requests/errors.ts'
 import type { ActionCall } from './action.ts'
-import { CREDIT_PARAMETERS, creditRequestOf, readCreditFields } from './credit-parameters.ts'
+import {
+  CREDIT_PARAMETERS,
+  creditRequestOf,
+  readCreditFields,
+  refusedCredit,
+} from './credit-parameters.ts'
 import { castParameters, param } from './parameters.ts'
 
 const FLOWS = ['regular', 'charge_before_invoice'] as const
@@ -72,7 +79,7 @@ export async function oneTimeOrderOf(
   if (parameters.aid === undefined) throw missingParameters(['aid'])
   if (aid === null || aid < 1) throw parameterError('aid', 'should be of type Integer')
   if (cdrs.some((cdr) => Number(cdr['aid']) !== aid)) {
-    throw new ActionError("One of the CDRs AID doesn't match the account AID")
+    throw new ActionError("One of the CDRs AID doesn't match the account AID", { path: 'cdrs' })
   }
   const atMs = timeIn(parameters.invoice_unixtime, call)
   const fields = await readCreditFields(call.catalog)
@@ -104,8 +111,12 @@ export async function oneTimeOrderOf(
 function cdrsIn(value: unknown): readonly Fields[] {
   const isList = Array.isArray(value) && value.length > 0 && value.every(isObject)
   // The text of existing clients, with its line break.
-  if (!isList) throw new ActionError("Required input 'cdrs' is missing or of incorrect type.\n")
-  if (value.length > CDRS_MAX) throw new ActionError(`cdrs has more than ${CDRS_MAX} members`)
+  if (!isList) {
+    const code = value === undefined ? 'missing' : 'invalid'
+    const text = "Required input 'cdrs' is missing or of incorrect type.\n"
+    throw new ActionError(text, { path: 'cdrs', code })
+  }
+  if (value.length > CDRS_MAX) throw fieldRule('cdrs', `has more than ${CDRS_MAX} members`)
   return value as readonly Fields[]
 }
 
@@ -157,10 +168,14 @@ async function linesOf(call: ActionCall, cdrs: readonly Fields[], terms: LineTer
 }
 
 function ofCdr(error: unknown, index: number): unknown {
-  const at = `cdrs.${index}: `
-  if (error instanceof CreditProcessError) return new ActionError(`${at}${error.reason}`)
-  const isRefusal = error instanceof CreditRefusal || error instanceof ActionError
-  return isRefusal ? new ActionError(`${at}${error.message}`) : error
+  const path = `cdrs.${index}`
+  const isRefusal = error instanceof CreditRefusal || error instanceof CreditProcessError
+  if (!isRefusal && !(error instanceof ActionError)) return error
+  const { message, issues } = isRefusal ? refusedCredit(error) : error
+  return new ActionError(
+    `${path}: ${message}`,
+    issues.map((issue) => issueUnder(path, issue)),
+  )
 }
 
 /** A date of a closed cycle. */
@@ -187,6 +202,7 @@ async function refuseOld(call: ActionCall, aid: number, dates: readonly number[]
   throw new TooOldError(
     `One of the given dates, ${old.map(text).join(', ')}, is older than allowed. ` +
       `Dates have to be after ${text(closedMs)}`,
+    'refused',
   )
 }
 
@@ -197,14 +213,14 @@ function adjustsIn(value: unknown): RequestedAdjustment[] {
   const requested = (value as readonly Fields[]).map(({ invoice_id: id, amount: amountValue }) => {
     const invoiceId = integerFrom(id)
     const amount = amountValue === undefined ? null : amountOf(amountValue)
-    if (invoiceId === null) throw new ActionError('adjusts: invoice_id must be a number')
+    if (invoiceId === null) throw fieldRule('adjusts:', 'invoice_id must be a number')
     if (amountValue !== undefined && amount === null) {
-      throw new ActionError(`adjusts: the amount for invoice ${invoiceId} must be a number`)
+      throw fieldRule('adjusts:', `the amount for invoice ${invoiceId} must be a number`)
     }
     return { invoiceId, amount: amount === null ? null : new Exact(amount) }
   })
   if (new Set(requested.map(({ invoiceId }) => invoiceId)).size < requested.length) {
-    throw new ActionError('adjusts: an invoice occurs twice')
+    throw fieldRule('adjusts:', 'an invoice occurs twice')
   }
   return requested
 }

@@ -7,7 +7,7 @@ import { type Fields, isObject } from '../../domain/fields.ts'
 import type { CollectionDefinition } from '../../entities/definitions/definition.ts'
 import { isSecretPath } from '../../entities/definitions/secret-paths.ts'
 import { castQuery, type Filter } from '../../entities/requests/query-language.ts'
-import { ActionError } from '../../requests/errors.ts'
+import { fieldRule } from '../../requests/errors.ts'
 import { fullTimestamp } from '../../requests/instant.ts'
 import { badFieldName } from '../../requests/names.ts'
 import type { Param } from '../../requests/param.ts'
@@ -23,7 +23,7 @@ export function openFilter(
   addNames(raw, '', named)
   for (const name of Object.keys(named)) {
     const reason = badFieldName(name)
-    if (reason !== null) throw new ActionError(`query: ${name.slice(0, 64)} ${reason}`)
+    if (reason !== null) throw fieldRule('query:', `${name.slice(0, 64)} ${reason}`)
   }
   refuseHidden(Object.keys(named), definition, 'query')
   const declared = definition.actions.get?.query ?? {}
@@ -38,7 +38,7 @@ export function refuseHidden(
   what: 'query' | 'sort',
 ): void {
   const found = names.find((name) => isSecretPath(definition, name))
-  if (found !== undefined) throw new ActionError(`${what}: ${found} cannot be used`)
+  if (found !== undefined) throw fieldRule(`${what}:`, `${found} cannot be used`)
 }
 
 /** Types of fields that all collections have; definitions declare further ones. */

@@ -7,12 +7,7 @@ import type { Decimal } from 'decimal.js'
 import * as schema from '../../catalog/entities/json-schema.ts'
 import { throwAll } from '../../domain/field-errors.ts'
 import { amountOf, booleanOf, integerOf } from '../../requests/cast-value.ts'
-import {
-  ApiError,
-  EntityRuleError,
-  missingParameters,
-  parameterError,
-} from '../../requests/errors.ts'
+import { ApiError, missingParameters, parameterError } from '../../requests/errors.ts'
 import { dateOf, type TimeContext } from '../../requests/instant.ts'
 import { type JsonLimits, refusedValue } from '../../requests/json-limits.ts'
 import { parseJson } from '../../requests/json-text.ts'
@@ -193,6 +188,6 @@ function jsonOf(value: unknown, name: string, limits?: JsonLimits): unknown {
 
 function checked(value: unknown, name: string, limits?: JsonLimits): unknown {
   const refused = refusedValue(value, name, limits)
-  if (refused !== null) throw new EntityRuleError(refused)
+  if (refused !== null) throw refused
   return value
 }

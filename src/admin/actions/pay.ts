@@ -1,12 +1,15 @@
 /** `POST /api/pay`: payments, refunds, deposits, cancellations, agreements on installments. */
+
 import { type Static, Type } from '@sinclair/typebox'
 import { agreeInstallments, mergeAgreement } from '../../billing/agreements/operations.ts'
 import { splitOrder } from '../../billing/agreements/split-order.ts'
-import { BillingError } from '../../billing/errors.ts'
+import { BillingError, withinEach } from '../../billing/errors.ts'
 import { INSTALLMENT_AGREEMENT, paymentMethodOf } from '../../billing/payments/methods.ts'
 import { cancelPayments, recordPayments, useDeposits } from '../../billing/payments/operations.ts'
 import { dateIn, integerFrom, isTrue, paymentOrder } from '../../billing/payments/payment-order.ts'
 import type { ClientSession } from '../../catalog/collections.ts'
+import { about, missing } from '../../domain/field-errors.ts'
+import { answeredIssues, firstErrors } from '../../requests/errors.ts'
 import { type AnswerOf, type MoneyCall, moneyAction } from './action.ts'
 import { filledList, paymentRules, writerOf } from './books.ts'
 import { param, WHOLE_NUMBER } from './parameters.ts'
@@ -78,9 +81,11 @@ export const pay = moneyAction({
   run(parameters, call) {
     const { action = '', method = '' } = parameters
     const needsMethod = action !== 'cancel_payments' && action !== 'use_deposit'
-    if (needsMethod && method === '') throw new BillingError('No method found')
+    if (needsMethod && method === '')
+      throw new BillingError('No method found', { path: 'method', code: 'missing' })
     const operation = Object.hasOwn(OPERATIONS, action) ? OPERATIONS[action] : undefined
-    if (operation === undefined) throw new BillingError(`Unknown action ${action}`)
+    if (operation === undefined)
+      throw new BillingError(`Unknown action ${action}`, { path: 'action' })
     return operation(parameters, call)
   },
 })
@@ -108,9 +113,10 @@ async function record(
 ): Promise<PayAnswer> {
   const known = paymentMethodOf(method)
   const items = filledList(payments)
-  if (items === null) throw new BillingError('No payments found')
+  if (items === null)
+    throw new BillingError('No payments found', { path: 'payments', code: 'missing' })
   const rules = await paymentRules(call)
-  const orders = items.map((item) => paymentOrder(item, known, rules, forced))
+  const orders = withinEach('payments', items, (item) => paymentOrder(item, known, rules, forced))
   const deposits = orders.filter(({ isDeposit }) => isDeposit).length
   const others = orders.length - deposits
   const counts =
@@ -131,7 +137,8 @@ async function releaseDeposits(
   call: MoneyCall,
 ): Promise<PayAnswer> {
   const txids = filledList(txid)?.map(String)
-  if (txids === undefined) throw new BillingError('One or more of the input IDs are not deposits')
+  if (txids === undefined)
+    throw new BillingError('One or more of the input IDs are not deposits', { path: 'txid' })
   const at = dateIn({ urt }, 'urt', await paymentRules(call))
   return call.commit('use deposits', async (session) => {
     const used = await useDeposits(writerOf(call, session, reason), txids, at)
@@ -144,25 +151,34 @@ async function cancel(
   call: MoneyCall,
 ): Promise<PayAnswer> {
   const filled = filledList(cancellations)
-  if (filled === null) throw new BillingError('No cancellations found')
+  if (filled === null)
+    throw new BillingError('No cancellations found', { path: 'cancellations', code: 'missing' })
   const { userFields, digits } = await paymentRules(call)
   const options = { ignoreErrors: isTrue(ignored), userFields, digits }
   return call.commit('cancel payments', async (session) => {
     const writer = writerOf(call, session, reason)
     const { succeeded, errors } = await cancelPayments(writer, filled, options)
+    const texts = errors.map((issue) => issue.reason)
     return errors.length > 0 && !options.ignoreErrors
-      ? { status: 0, desc: 'error', details: { errors } }
-      : { details: { succeeded_cancels: succeeded, errors } }
+      ? {
+          status: 0,
+          desc: 'error',
+          details: { errors: texts },
+          errors: firstErrors(answeredIssues(errors)),
+        }
+      : { details: { succeeded_cancels: succeeded, errors: texts } }
   })
 }
 
 async function split(given: PayParameters, call: MoneyCall): Promise<PayAnswer> {
   if (given.method !== INSTALLMENT_AGREEMENT) {
-    throw new BillingError('Action split_bill requires method installment_agreement')
+    throw new BillingError('Action split_bill requires method installment_agreement', {
+      path: 'method',
+    })
   }
   const { installments } = given
   if (installments !== undefined && filledList(installments) === null) {
-    throw new BillingError('installments must be a list that is not empty')
+    throw new BillingError(...about('installments', 'must be a list that is not empty'))
   }
   const parameters = {
     ...given,
@@ -187,9 +203,8 @@ async function merge(parameters: PayParameters, call: MoneyCall): Promise<PayAns
   const { split_bill_id: id, aid: aidValue, reason } = parameters
   const [agreement, aid] = [integerFrom(id), integerFrom(aidValue)]
   if (agreement === null || aid === null) {
-    throw new BillingError(
-      'In action merge_installments must transfer split_bill_id and aid parameters',
-    )
+    const text = 'In action merge_installments must transfer split_bill_id and aid parameters'
+    throw new BillingError(text, missing(['split_bill_id', 'aid'], text))
   }
   const rules = await paymentRules(call)
   const order = {

@@ -18,7 +18,7 @@ import {
   type NumberCondition,
   updateCards,
 } from '../../prepaid/cards/store.ts'
-import { ActionError, EntityRuleError } from '../../requests/errors.ts'
+import { asActionError, EntityRuleError, fieldRule } from '../../requests/errors.ts'
 import { parseJson } from '../../requests/json-text.ts'
 import { type ActionCall, castOptions } from './action.ts'
 import { dateAt, memberAt, positiveIntegerOf, refuseOthers } from './members.ts'
@@ -117,7 +117,7 @@ export async function runCardMethod(
     return await (isGuess ? (cardGuesses?.attempt(guess, run) ?? run()) : run())
   } catch (error) {
     if (!(error instanceof EntityRuleError)) throw error
-    throw new ActionError(error.message, CODES[method])
+    throw asActionError(error, CODES[method])
   }
 }
 
@@ -160,16 +160,16 @@ const RUN: Readonly<Record<CardMethod, RunMethod>> = {
 function entriesOf(cards: unknown, call: ActionCall): Fields[] {
   const list = isObject(cards) ? [cards] : cards
   if (!Array.isArray(list) || list.length === 0) {
-    throw new EntityRuleError('cards must be a list of cards')
+    throw fieldRule('cards', 'must be a list of cards')
   }
   if (list.length > CARDS_MAX) {
-    throw new EntityRuleError(`cards has ${list.length} entries: at most ${CARDS_MAX} are possible`)
+    throw fieldRule('cards', `has ${list.length} entries: at most ${CARDS_MAX} are possible`)
   }
   const { limits } = castOptions({ body: CARDS_BODY }, call)
   return list.map((entry: unknown, index) => {
     const path = `cards.${index}`
     const card = typeof entry === 'string' ? parseJson(entry, path, limits) : entry
-    if (!isObject(card)) throw new EntityRuleError(`${path} must be an object`)
+    if (!isObject(card)) throw fieldRule(path, 'must be an object')
     refuseOthers(card, CARD_FIELDS, path)
     return card
   })
@@ -190,7 +190,7 @@ const CARD_FIELDS = [
 function cardAt(card: Fields, path: string, call: ActionCall): Omit<CardDocument, 'secret_hmac'> {
   const { status: named, creation_time: created } = card
   const status = named === undefined ? 'Idle' : statusAt(named, `${path}.status`)
-  if (status !== 'Idle') throw new EntityRuleError(`${path}.status must be Idle in a new card`)
+  if (status !== 'Idle') throw fieldRule(`${path}.status`, 'must be Idle in a new card')
   return {
     batch_number: numberAt(card, 'batch_number', path),
     serial_number: numberAt(card, 'serial_number', path),
@@ -209,10 +209,10 @@ const SECRET = /^\d{12}$/
 /** The text of the error does not quote it. */
 function secretAt(fields: Fields, path: string): string {
   const { secret } = fields
-  if (secret === undefined || secret === null) throw new EntityRuleError(`${path} is missing`)
+  if (secret === undefined || secret === null) throw fieldRule(path, 'is missing', 'missing')
   const text = typeof secret === 'number' ? String(secret) : secret
   if (typeof text === 'string' && SECRET.test(text)) return text
-  throw new EntityRuleError(`${path} must have 12 digits`)
+  throw fieldRule(path, 'must have 12 digits')
 }
 
 const NUMBER_FORM = 'a positive integer without leading zero'
@@ -220,7 +220,7 @@ const NUMBER_FORM = 'a positive integer without leading zero'
 function numberAt(fields: Fields, name: string, path: string): number {
   const number = positiveIntegerOf(memberAt(fields, name, path))
   if (number !== null) return number
-  throw new EntityRuleError(`${path}.${name} must be ${NUMBER_FORM}`)
+  throw fieldRule(`${path}.${name}`, `must be ${NUMBER_FORM}`)
 }
 
 function textAt(fields: Fields, name: string, path: string, lengthMin = 1): string {
@@ -228,13 +228,13 @@ function textAt(fields: Fields, name: string, path: string, lengthMin = 1): stri
   const isText = typeof value === 'string' && !value.includes('\0')
   if (isText && value.length >= lengthMin && value.length <= TEXT_LENGTH_MAX) return value
   const kind = `a text of ${lengthMin} to ${TEXT_LENGTH_MAX} characters`
-  throw new EntityRuleError(`${path}.${name} must be ${kind}`)
+  throw fieldRule(`${path}.${name}`, `must be ${kind}`)
 }
 
 function statusAt(value: unknown, path: string): CardStatus {
   const status = statusOf(value)
   if (status !== null) return status
-  throw new EntityRuleError(`${path} must be one of ${STATUS_NAMES.join(', ')}`)
+  throw fieldRule(path, `must be one of ${STATUS_NAMES.join(', ')}`)
 }
 
 const QUERY_FIELDS = ['batch_number', 'serial_number', 'status', 'secret'] as const
@@ -244,7 +244,7 @@ async function queryOf(
   required: readonly string[],
   call: ActionCall,
 ): Promise<CardQuery> {
-  if (query === undefined) throw new EntityRuleError('query is missing')
+  if (query === undefined) throw fieldRule('query', 'is missing', 'missing')
   refuseOthers(query, QUERY_FIELDS, 'query')
   for (const name of required) memberAt(query, name, 'query')
   const { serial_number, status, secret } = query
@@ -264,12 +264,12 @@ function conditionAt(query: Fields, name: string): NumberCondition {
   const from = positiveIntegerOf(value['$gte'])
   const to = positiveIntegerOf(value['$lte'])
   if (from !== null && to !== null && Object.keys(value).length === 2) return { from, to }
-  throw new EntityRuleError(`query.${name} must have both $gte and $lte, each ${NUMBER_FORM}`)
+  throw fieldRule(`query.${name}`, `must have both $gte and $lte, each ${NUMBER_FORM}`)
 }
 
 function changeOf(update: Fields | undefined, call: ActionCall): CardChange {
   if (update === undefined || Object.keys(update).length === 0) {
-    throw new EntityRuleError('update has nothing to change')
+    throw fieldRule('update', 'has nothing to change')
   }
   refuseOthers(update, CHANGE_FIELDS, 'update')
   const read: Readonly<Record<(typeof CHANGE_FIELDS)[number], () => CardChange>> = {

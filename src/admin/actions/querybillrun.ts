@@ -1,10 +1,12 @@
 /** `querybillrun`: invoices of accounts. */
+
 import { Type } from '@sinclair/typebox'
 import { isInvoiceKey } from '../../billing/cycle/cycle-key.ts'
 import { integerFrom } from '../../billing/payments/payment-order.ts'
 import type { Filter } from '../../catalog/collections.ts'
 import { listOf, ref } from '../../catalog/entities/json-schema.ts'
 import type { BillrunDocument } from '../../catalog/records/money/bill.ts'
+import { missing } from '../../domain/field-errors.ts'
 import { ActionError, parameterError } from '../../requests/errors.ts'
 import { type ActionCall, action } from './action.ts'
 import { invoiceView } from './invoice-view.ts'
@@ -30,7 +32,8 @@ export const querybillrun = action({
     const accounts = idsOf(aids, 'aid')
     const subscribers = idsOf(sids, 'sid')
     if (accounts === null && subscribers === null) {
-      throw new ActionError('Require to supply aid or sid')
+      const text = 'Require to supply aid or sid'
+      throw new ActionError(text, missing(['aid', 'sid'], text))
     }
     const keys = keysOf(billrun)
     const filter = {
@@ -51,7 +54,8 @@ export const querybillrun = action({
 function idsOf(value: unknown, name: string): number[] | null {
   if (value === undefined || value === '') return null
   const list: readonly unknown[] = Array.isArray(value) ? value : String(value).split(',')
-  if (list.length > IDS_MAX) throw new ActionError(`Maximum of ${name} is ${IDS_MAX}`)
+  if (list.length > IDS_MAX)
+    throw new ActionError(`Maximum of ${name} is ${IDS_MAX}`, { path: name })
   const ids = list.map((each) => integerFrom(typeof each === 'string' ? each.trim() : each))
   const valid = ids.filter((id) => id !== null)
   if (valid.length === 0) return null
@@ -72,7 +76,8 @@ function keysOf(value: unknown): string[] | null {
   if (value === undefined || value === '') return null
   const list: readonly unknown[] = Array.isArray(value) ? value : String(value).split(',')
   const keys = list.map((each) => String(each).trim())
-  if (keys.length > IDS_MAX) throw new ActionError(`Maximum of billrun is ${IDS_MAX}`)
+  if (keys.length > IDS_MAX)
+    throw new ActionError(`Maximum of billrun is ${IDS_MAX}`, { path: 'billrun' })
   if (!keys.every(isInvoiceKey)) {
     throw parameterError('billrun', 'must be a cycle key such as 202601')
   }

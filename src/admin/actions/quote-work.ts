@@ -1,7 +1,7 @@
 /** Limits on what a call of `quote` sends, and its work in slices. */
 import { createPacer } from '../../catalog/feed/pacer.ts'
 import { isObject } from '../../domain/fields.ts'
-import { ActionError, parameterError } from '../../requests/errors.ts'
+import { type EntityRuleError, fieldRule, parameterError } from '../../requests/errors.ts'
 import { monotonicMs } from '../../runtime/clock.ts'
 
 export const CASES_MAX = 100
@@ -43,9 +43,9 @@ export class QuoteWork {
   }
 }
 
-function tooSlow(path: string): ActionError {
+function tooSlow(path: string): EntityRuleError {
   const seconds = TIME_MS_MAX / 1000
-  return new ActionError(`${path} was not reached in ${seconds} s: send fewer cases`)
+  return fieldRule(path, `was not reached in ${seconds} s: send fewer cases`)
 }
 
 export function refuseLarge(cases: readonly unknown[]): void {
@@ -66,7 +66,7 @@ export function refuseLarge(cases: readonly unknown[]): void {
 export function refuseLongLists(value: unknown, path: string, most = MEMBERS_MAX): void {
   if (typeof value !== 'object' || value === null) return
   if (Array.isArray(value) && value.length > most) {
-    throw new ActionError(`${path} has more than ${most} members`)
+    throw fieldRule(path, `has more than ${most} members`)
   }
   for (const [name, member] of Object.entries(value)) {
     refuseLongLists(member, `${path}.${name}`, name === 'bands' ? BANDS_MAX : MEMBERS_MAX)

@@ -1,8 +1,10 @@
 /** `quote`: the price of usage of a subscriber, or of cases of the tariff bench. */
+
 import { type Static, Type } from '@sinclair/typebox'
 import { type LiveUsage, quoteUsage, readLiveState } from '../../billing/quote/live.ts'
 import { caseSteps, quoteView } from '../../billing/quote/quote-case.ts'
 import { customFields, either, listOf, ref } from '../../catalog/entities/json-schema.ts'
+import { missing } from '../../domain/field-errors.ts'
 import { NUMBER_CHARS_MAX, TEXT_CHARS_MAX } from '../../file-types/decode-errors.ts'
 import { ActionError, missingParameters, parameterError } from '../../requests/errors.ts'
 import { type ActionCall, action } from './action.ts'
@@ -151,7 +153,8 @@ async function quoteChange(
 ) {
   refuseOther(other, 'assume')
   if ((cases === undefined) === (plan === undefined)) {
-    throw new ActionError('With assume, one of cases and plan is needed')
+    const text = 'With assume, one of cases and plan is needed'
+    throw new ActionError(text, missing(['cases', 'plan'], text))
   }
   const change = changeOf({ assume, base }, call.liveCatalogue.settings)
   if (cases === undefined) {

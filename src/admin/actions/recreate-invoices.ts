@@ -6,7 +6,7 @@ import { runCycleOf } from '../../billing/cycle/run-cycle.ts'
 import { readParked } from '../../billing/run/parked.ts'
 import { runAccounts } from '../../billing/run/run-accounts.ts'
 import { integer, listOf } from '../../catalog/entities/json-schema.ts'
-import { ActionError } from '../../requests/errors.ts'
+import { ActionError, fieldRule } from '../../requests/errors.ts'
 import { action } from './action.ts'
 import { cycleOf } from './billrun/cycle-of.ts'
 import { readSettings } from './billrun/parameters.ts'
@@ -45,11 +45,15 @@ function accountsOf(value: unknown): number[] {
     : value === undefined || value === ''
       ? []
       : String(value).split(',')
-  if (list.length === 0) throw new ActionError('Please supply at least one account id')
-  if (list.length > IDS_MAX) throw new ActionError(`account_id has more than ${IDS_MAX} members`)
+  if (list.length === 0)
+    throw new ActionError('Please supply at least one account id', {
+      path: 'account_id',
+      code: 'missing',
+    })
+  if (list.length > IDS_MAX) throw fieldRule('account_id', `has more than ${IDS_MAX} members`)
   const aids = list.flatMap((each) =>
     /^\s*[1-9]\d{0,14}\s*$/.test(String(each)) ? [Number(each)] : [],
   )
-  if (aids.length === 0) throw new ActionError('Illegal aids')
+  if (aids.length === 0) throw new ActionError('Illegal aids', { path: 'account_id' })
   return [...new Set(aids)]
 }

@@ -12,7 +12,7 @@ import {
 import { ContentionError } from '../../ledger/operations.ts'
 import { CorruptValueError } from '../../ledger/owner-packing.ts'
 import { sessionView } from '../../ledger/session-view.ts'
-import { ActionError, parameterError } from '../../requests/errors.ts'
+import { fieldRule, parameterError } from '../../requests/errors.ts'
 import { type ActionCall, action } from './action.ts'
 import { refuseOthers } from './members.ts'
 import { param } from './parameters.ts'
@@ -74,12 +74,12 @@ function namesIn(listed: readonly unknown[]): readonly SessionRef[] {
   }
   return listed.map((each, index) => {
     const path = `sessions.${index}`
-    if (!isObject(each)) throw new ActionError(`${path} must be an object`)
+    if (!isObject(each)) throw fieldRule(path, 'must be an object')
     refuseOthers(each, KNOWN, path)
     const textAt = (name: (typeof KNOWN)[number]) => {
       const value = each[name]
       if (typeof value === 'string' && value !== '' && value.length <= TEXT_MAX) return value
-      throw new ActionError(`${path}.${name} must be a text of 1 to ${TEXT_MAX} characters`)
+      throw fieldRule(`${path}.${name}`, `must be a text of 1 to ${TEXT_MAX} characters`)
     }
     return { session_id: textAt('session_id'), origin: textAt('origin') }
   })

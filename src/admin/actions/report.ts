@@ -1,9 +1,11 @@
 /** `POST /api/report`: runs a report. */
+
 import { Readable } from 'node:stream'
 import { type Static, Type } from '@sinclair/typebox'
 import * as schema from '../../catalog/entities/json-schema.ts'
 import { SlowReadError } from '../../catalog/errors.ts'
 import { repeatingReads } from '../../catalog/repeating-reads.ts'
+import { missing } from '../../domain/field-errors.ts'
 import { type Fields, isObject, isUnset } from '../../domain/fields.ts'
 import { dayOf, isDelimiter, safeName } from '../../entities/export/export-request.ts'
 import { recordReportRead } from '../../entities/read-records.ts'
@@ -139,7 +141,9 @@ async function definitionOf(parameters: ReportParameters, call: ActionCall): Pro
     case 'taxationReport':
       return { definition: TAXATION_REPORT, isCsv: false }
     default:
-      throw new ActionError(`Report controller - cannot find action: ${name.slice(0, 64)}`)
+      throw new ActionError(`Report controller - cannot find action: ${name.slice(0, 64)}`, {
+        path: 'action',
+      })
   }
 }
 
@@ -153,7 +157,8 @@ export async function refuseDefinitions({ permits }: ActionCall): Promise<void> 
 
 function inline(value: unknown): Fields {
   if (isUnset(value)) {
-    throw new ActionError('Require to supply one of the following fields: key, _id, report')
+    const text = 'Require to supply one of the following fields: key, _id, report'
+    throw new ActionError(text, missing(['key', '_id', 'report'], text))
   }
   if (isObject(value)) return value
   throw parameterError('report', 'should be of type Object')

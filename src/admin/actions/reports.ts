@@ -57,7 +57,9 @@ export const reports = action({
 async function dashboard(name: string, call: ActionCall): Promise<ReportsAnswer> {
   const run = Object.hasOwn(DASHBOARDS, name) ? DASHBOARDS[name] : undefined
   if (run === undefined) {
-    throw new ActionError(`Reports controller - cannot find action: ${name.slice(0, 64)}`)
+    throw new ActionError(`Reports controller - cannot find action: ${name.slice(0, 64)}`, {
+      path: 'action',
+    })
   }
   const bills = DEFINITIONS.get('bills') as CollectionDefinition
   if (!(await mayRead(bills, call))) {

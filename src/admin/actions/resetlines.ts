@@ -42,7 +42,8 @@ export const resetlines = action({
   },
   async run({ aid: accounts, billrun_key: cycleKey = '', query }, call) {
     const aids = accountsIn(accounts)
-    if (cycleKey !== '' && !isCycleKey(cycleKey)) throw new ActionError('Illegal billrun key')
+    if (cycleKey !== '' && !isCycleKey(cycleKey))
+      throw new ActionError('Illegal billrun key', { path: 'billrun_key' })
     const key = cycleKey === '' ? keyAt(call.nowMs, calendarOf(call.config)) : cycleKey
     const conditions = conditionsIn(query, call)
     const queued = await enqueue(call, key, aids, conditions)
@@ -53,11 +54,13 @@ export const resetlines = action({
 function accountsIn(value: unknown): readonly number[] {
   const list: readonly unknown[] = Array.isArray(value) ? value : String(value ?? '').split(',')
   const filled = list.filter((each) => each !== '' && each !== null)
-  if (filled.length === 0) throw new ActionError('Please supply at least one aid')
-  if (filled.length > ACCOUNTS_MAX) throw new ActionError(`Maximum of aid is ${ACCOUNTS_MAX}`)
+  if (filled.length === 0)
+    throw new ActionError('Please supply at least one aid', { path: 'aid', code: 'missing' })
+  if (filled.length > ACCOUNTS_MAX)
+    throw new ActionError(`Maximum of aid is ${ACCOUNTS_MAX}`, { path: 'aid' })
   const aids = filled.map((each) => integerOf(typeof each === 'string' ? each.trim() : each))
   const isLegal = (aid: number | null): aid is number => aid !== null && aid > 0
-  if (!aids.every(isLegal)) throw new ActionError('Illegal aid')
+  if (!aids.every(isLegal)) throw new ActionError('Illegal aid', { path: 'aid' })
   return [...new Set(aids)]
 }
 
@@ -66,12 +69,13 @@ function conditionsIn(value: unknown, call: ActionCall): Fields {
   if (value === undefined || value === '') return {}
   if (Array.isArray(value) && value.length === 0) return {}
   const definition = DEFINITIONS.get('lines')
-  if (!isObject(value) || definition === undefined) throw new ActionError('Illegal query')
+  if (!isObject(value) || definition === undefined)
+    throw new ActionError('Illegal query', { path: 'query' })
   try {
     openFilter(value, definition, call)
   } catch (error) {
     if (!(error instanceof ApiError)) throw error
-    throw new ActionError(`Illegal query: ${error.message}`)
+    throw new ActionError(`Illegal query: ${error.message}`, { path: 'query' })
   }
   return value
 }

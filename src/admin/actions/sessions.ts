@@ -156,7 +156,8 @@ function comparePlaces(a: SessionPosition, b: SessionPosition): number {
 async function accountOf(aid: number | undefined, sid: number | undefined, call: ActionCall) {
   if (aid !== undefined) return { aid, sid: sid ?? 0 }
   const subscriber = await subscriberAt(call, sid ?? 0, call.nowMs)
-  if (subscriber === null) throw new ActionError(`there is no subscriber ${sid} now: give its aid`)
+  if (subscriber === null)
+    throw new ActionError(`there is no subscriber ${sid} now: give its aid`, { path: 'sid' })
   return { aid: subscriber.aid, sid: sid ?? 0 }
 }
 

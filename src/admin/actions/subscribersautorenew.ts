@@ -23,7 +23,7 @@ import {
   replaceRenewals,
   upsertRenewal,
 } from '../../prepaid/autorenew/upsert.ts'
-import { ActionError, EntityRuleError } from '../../requests/errors.ts'
+import { asActionError, EntityRuleError, fieldRule } from '../../requests/errors.ts'
 import { parseJson } from '../../requests/json-text.ts'
 import type { RawParameters } from '../../requests/raw-parameters.ts'
 import { type ActionCall, type AnswerOf, action, type EntityAction } from './action.ts'
@@ -117,7 +117,7 @@ export const subscribersautorenew = action({
       return await RUN[method](parameters, call)
     } catch (error) {
       if (!(error instanceof EntityRuleError)) throw error
-      throw new ActionError(error.message, CODES[method])
+      throw asActionError(error, CODES[method])
     }
   },
 })
@@ -137,7 +137,7 @@ type RunMethod = (parameters: Parameters, call: ActionCall) => Promise<RenewalAn
 
 const RUN: Readonly<Record<(typeof METHODS)[number], RunMethod>> = {
   async query({ query }, call) {
-    if (query === undefined) throw new EntityRuleError('query is missing')
+    if (query === undefined) throw fieldRule('query', 'is missing', 'missing')
     refuseOthers(query, ['sid', 'from', 'to'], 'query')
     const filter = { sid: sidAt(query), ...periodOf(query, call) }
     const found = await findRenewals(call.catalog, filter)
@@ -145,8 +145,8 @@ const RUN: Readonly<Record<(typeof METHODS)[number], RunMethod>> = {
   },
 
   async update({ query, upsert }, call) {
-    if (query === undefined) throw new EntityRuleError('query is missing')
-    if (upsert === undefined) throw new EntityRuleError('upsert is missing')
+    if (query === undefined) throw fieldRule('query', 'is missing', 'missing')
+    if (upsert === undefined) throw fieldRule('upsert', 'is missing', 'missing')
     refuseOthers(query, ['sid', 'charging_plan', 'from'], 'query')
     refuseOthers(upsert, ['to', 'interval', 'operation'], 'upsert')
     const sid = sidAt(query)
@@ -161,8 +161,8 @@ const RUN: Readonly<Record<(typeof METHODS)[number], RunMethod>> = {
   },
 
   async bydelta({ sid, expected }, call) {
-    if (sid === undefined) throw new EntityRuleError('sid is missing')
-    if (expected === undefined) throw new EntityRuleError('expected is missing')
+    if (sid === undefined) throw fieldRule('sid', 'is missing', 'missing')
+    if (expected === undefined) throw fieldRule('expected', 'is missing', 'missing')
     const requested = expected.map((entry, index) => requestedAt(entry, `expected.${index}`, call))
     refuseRepeated(requested)
     const stored = await replaceRenewals(call, sid, requested)
@@ -172,7 +172,7 @@ const RUN: Readonly<Record<(typeof METHODS)[number], RunMethod>> = {
 
 function requestedAt(entry: unknown, path: string, call: ActionCall): RequestedRenewal {
   const fields = typeof entry === 'string' ? parseJson(entry, path) : entry
-  if (!isObject(fields)) throw new EntityRuleError(`${path} must be an object`)
+  if (!isObject(fields)) throw fieldRule(path, 'must be an object')
   const { charging_plan: _, from, ...terms } = fields
   refuseOthers(terms, ['to', 'interval', 'operation'], path)
   return {
@@ -186,7 +186,7 @@ function refuseRepeated(requested: readonly RequestedRenewal[]): void {
   const plans = requested.map(({ plan }) => plan)
   const index = plans.findIndex((plan, at) => plans.indexOf(plan) < at)
   if (index === -1) return
-  throw new EntityRuleError(`expected.${index}.charging_plan ${plans[index]} is repeated`)
+  throw fieldRule(`expected.${index}.charging_plan`, `${plans[index]} is repeated`)
 }
 
 function termsOf(
@@ -205,19 +205,19 @@ function termsOf(
 function choiceAt<T extends string>(value: unknown, path: string, choices: readonly T[]): T {
   const found = choices.find((choice) => choice === value)
   if (found !== undefined) return found
-  throw new EntityRuleError(`${path} must be one of ${choices.join(', ')}`)
+  throw fieldRule(path, `must be one of ${choices.join(', ')}`)
 }
 
 function planAt(fields: Fields, path: string): string {
   const plan = memberAt(fields, 'charging_plan', path)
   if (typeof plan === 'string' && plan !== '') return plan
-  throw new EntityRuleError(`${path}.charging_plan must be the name of a charging plan`)
+  throw fieldRule(`${path}.charging_plan`, 'must be the name of a charging plan')
 }
 
 function sidAt(query: Fields): number {
   const sid = positiveIntegerOf(memberAt(query, 'sid', 'query'))
   if (sid !== null) return sid
-  throw new EntityRuleError('query.sid must be a positive integer')
+  throw fieldRule('query.sid', 'must be a positive integer')
 }
 
 const ANY = '*'

@@ -14,10 +14,20 @@ import {
 } from '../../catalog/entities/json-schema.ts'
 import type { LoginInput } from '../../identity/login-fields.ts'
 import { component, nullable, success } from '../http/answer-schema.ts'
-import { GRANTED_ACTION } from '../permissions/granted.ts'
 
 const answer = <D extends Schema>(name: string, description: string, details: D, input: string) =>
   success(name, description, details, { input: ref<LoginInput>('loginInput', input) })
+
+export const GRANTED_ACTION = closed(
+  'An action.',
+  {
+    permitted: flag('Whether the user may do it.'),
+    roles: listOf(text('A role.'), 'One of these roles is needed.'),
+    usual: listOf(text('A role.'), 'The roles without rules, if a rule replaces them.'),
+    fixed: flag('True: no rule changes the roles.'),
+  },
+  ['usual', 'fixed'],
+)
 
 const USER = {
   user: text('Name of the user.'),

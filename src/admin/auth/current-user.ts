@@ -1,6 +1,8 @@
 /** `GET /auth/login`: the current user, the session, and what the user may do. */
+
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { currencyName } from '../../billing/currency.ts'
+import { about } from '../../domain/field-errors.ts'
 import { dateText } from '../../entities/views.ts'
 import { ADMIN } from '../../identity/caller.ts'
 import type { LoggedInUser } from '../../identity/login.ts'
@@ -10,9 +12,9 @@ import { AuthRefusal } from '../../identity/refusal.ts'
 import { CODE } from '../../requests/errors.ts'
 import { offsetMs } from '../../runtime/clock.ts'
 import { get } from '../http/endpoint.ts'
-import { type Grantee, grantedActions } from '../permissions/granted.ts'
 import { CURRENT_USER_ANSWER } from './answers.ts'
 import { sessionCookieOf, setSessionCookie } from './cookies.ts'
+import { type Grantee, grantedActions } from './granted.ts'
 import type { RouteDeps } from './route-deps.ts'
 import { credentialIn, failure, success } from './session-answers.ts'
 
@@ -56,8 +58,8 @@ export const CURRENT_USER = get('/auth/login', {
     const credential = credentialIn(request.url)
     if (credential !== null) {
       reply.header('allow', 'POST')
-      const text = `${credential} must be sent by POST, in the body: URLs are logged`
-      throw new AuthRefusal(text, { httpStatus: 405 })
+      const why = 'must be sent by POST, in the body: URLs are logged'
+      throw new AuthRefusal(...about(credential, why), { httpStatus: 405 })
     }
     const answer = await currentUserAnswer(deps, request, reply)
     if (answer === null && deps.isOpen) return success(await openView(deps), {})

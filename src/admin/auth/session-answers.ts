@@ -1,10 +1,11 @@
 /** Answers and bodies of the authentication routes. */
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import { about, issuesOf, type Wrong } from '../../domain/field-errors.ts'
 import type { AttemptSource } from '../../identity/attempts.ts'
 import type { Devices } from '../../identity/devices.ts'
 import type { LoginInput } from '../../identity/login-fields.ts'
 import { AuthRefusal } from '../../identity/refusal.ts'
-import { answeredIssues, type IssueCode, issueIn } from '../../requests/errors.ts'
+import { answeredIssues } from '../../requests/errors.ts'
 import { succeeded } from '../http/answer-schema.ts'
 import { queryParameters, readParameters } from '../http/body.ts'
 import { deviceCookieOf } from './cookies.ts'
@@ -13,8 +14,8 @@ export function success<const D>(details: D, input: LoginInput) {
   return { ...succeeded(details), input }
 }
 
-export function failure(desc: string, input: LoginInput, code?: IssueCode) {
-  const errors = answeredIssues([issueIn(desc)], 200, code)
+export function failure(desc: string, input: LoginInput, wrong: Wrong = 'refused') {
+  const errors = answeredIssues(issuesOf(desc, wrong))
   return { status: 0, desc, details: false, input, errors } as const
 }
 
@@ -47,8 +48,8 @@ export async function sourceOf(
 export async function bodyOf(request: FastifyRequest, reply: FastifyReply) {
   const credential = credentialIn(request.url)
   if (credential === null) return readParameters(request, reply)
-  const text = `${credential} must be in the body: URLs are logged`
-  throw new AuthRefusal(text, { httpStatus: 400 })
+  const why = 'must be in the body: URLs are logged'
+  throw new AuthRefusal(...about(credential, why), { httpStatus: 400 })
 }
 
 const CREDENTIALS: ReadonlySet<string> = new Set(['username', 'password', 'new_password', 'totp'])

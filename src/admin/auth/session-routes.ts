@@ -1,6 +1,8 @@
 /** `/auth/login`, `/auth/logout`, `/auth/options`, `/auth/password`. */
+
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { text } from '../../catalog/entities/json-schema.ts'
+import { missing } from '../../domain/field-errors.ts'
 import { type AttemptSource, createAttempts } from '../../identity/attempts.ts'
 import type { AuthDeps } from '../../identity/auth-deps.ts'
 import { createDevices } from '../../identity/devices.ts'
@@ -16,6 +18,7 @@ import { actorOf, auditLogin } from '../../identity/login-audit.ts'
 import {
   inputOf,
   type LoginFields,
+  type LoginInput,
   loginFields,
   passwordIn,
   totpIn,
@@ -27,6 +30,7 @@ import { AuthRefusal } from '../../identity/refusal.ts'
 import { createRefusalAudit, HOUR_MS } from '../../identity/refusal-audit.ts'
 import { createSessionCheck } from '../../identity/session-check.ts'
 import type { Users } from '../../identity/users.ts'
+
 import { LOGIN_BODY_BYTES_MAX } from '../../requests/json-limits.ts'
 import { errorHandler } from '../http/answer.ts'
 import { succeeded } from '../http/answer-schema.ts'
@@ -78,18 +82,28 @@ const login = post('/auth/login', {
       if (refused !== null) throw tooMany(refused)
       const begun = await redirect.begin(fields.provider)
       if (begun !== 'unknown') return success({ redirect: begun.redirect }, input)
-      throw new AuthRefusal(notConfigured(fields.protocol, fields.provider), { httpStatus: 400 })
+      throw new AuthRefusal(
+        notConfigured(fields.protocol, fields.provider),
+        { path: 'protocol' },
+        { httpStatus: 400 },
+      )
     }
     const { username, password } = fields
     if (username === null && password === null) {
       return (await currentUserAnswer(deps, request, reply)) ?? NOBODY
     }
     if (username === null || password === null) {
-      return failure(`${username === null ? 'username' : 'password'} is missing`, input)
+      return missingFailure({ username, password }, input)
     }
     return openSession(deps, { ...fields, username, password }, request, reply)
   },
 })
+
+/** The text is about the first one that is missing. */
+function missingFailure(required: Readonly<Record<string, string | null>>, input: LoginInput) {
+  const absent = Object.keys(required).filter((name) => required[name] === null)
+  return failure(`${absent[0]} is missing`, input, missing(absent))
+}
 
 async function openSession(
   deps: RouteDeps,
@@ -177,11 +191,10 @@ const password = post('/auth/password', {
     const username = usernameIn(values) ?? found?.user.name ?? null
     const password = passwordIn(values, 'password')
     const newPassword = passwordIn(values, 'new_password')
-    const missing = { username, password, new_password: newPassword }
-    const [name] = Object.entries(missing).find(([, value]) => value === null) ?? []
+    const required = { username, password, new_password: newPassword }
     const input = username === null ? {} : { username }
     if (username === null || password === null || newPassword === null) {
-      return failure(`${name} is missing`, input)
+      return missingFailure(required, input)
     }
     if (found !== null && (found.session.user.roles !== null || username !== found.user.name)) {
       return failure('only users of this installation can change their password', input)

@@ -5,7 +5,7 @@ import type { Actor } from '../../catalog/actor.ts'
 import type { Audit } from '../../catalog/audit/audit.ts'
 import { advanceClock } from '../../catalog/installation-clock.ts'
 import type { Config } from '../../config/schema.ts'
-import { EntityRuleError, RequestError } from '../../requests/errors.ts'
+import { EntityRuleError, fieldRule, RequestError } from '../../requests/errors.ts'
 import { offsetMs, raiseOffset, realTimeOf } from '../../runtime/clock.ts'
 import type { ClockView, MovedClock, RanWork } from './answers.ts'
 import { DAY_MS, type DueParts, type DueWork, dueWork, settledJobs } from './due-work.ts'
@@ -65,15 +65,16 @@ async function check({ clock, charges }: ClockParts, toMs: number): Promise<void
   const nowMs = clock.nowMs()
   if (toMs < nowMs) {
     const reached = new Date(nowMs).toISOString()
-    throw new EntityRuleError(`to is before ${reached}: the clock never goes back`)
+    throw fieldRule('to', `is before ${reached}: the clock never goes back`)
   }
   if (toMs - nowMs > MOVE_MS_MAX) {
-    throw new EntityRuleError(`to is more than ${YEARS_MAX} years ahead: move in several steps`)
+    throw fieldRule('to', `is more than ${YEARS_MAX} years ahead: move in several steps`)
   }
   const live = await charges.gateways.live()
   if (live !== null) {
     throw new EntityRuleError(
       `payment gateway ${live} has a key of production: remove it to move the clock`,
+      'refused',
     )
   }
 }

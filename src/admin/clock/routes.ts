@@ -3,7 +3,7 @@ import type { FastifyInstance } from 'fastify'
 import { text } from '../../catalog/entities/json-schema.ts'
 import { parseInstant } from '../../domain/time.ts'
 import { ADMIN, actorOf } from '../../identity/caller.ts'
-import { EntityRuleError } from '../../requests/errors.ts'
+import { fieldRule } from '../../requests/errors.ts'
 import type { RawParameters } from '../../requests/raw-parameters.ts'
 import type { Logger } from '../../runtime/log.ts'
 import { errorHandler } from '../http/answer.ts'
@@ -105,13 +105,13 @@ export function addClockRoutes(server: FastifyInstance, deps: ClockRoutes): void
 
 function toIn(values: RawParameters, timeZone: string): { text: string; atMs: number } {
   for (const name of values.keys()) {
-    if (name !== 'to') throw new EntityRuleError(`${name.slice(0, 64)} is not a parameter of clock`)
+    if (name !== 'to') throw fieldRule(name.slice(0, 64), 'is not a parameter of clock', 'unknown')
   }
   const to = values.get('to')
-  if (to === undefined) throw new EntityRuleError('to is missing')
+  if (to === undefined) throw fieldRule('to', 'is missing', 'missing')
   const atMs = typeof to === 'string' ? parseInstant(to, timeZone) : null
   if (typeof to !== 'string' || atMs === null) {
-    throw new EntityRuleError('to must be a time in ISO 8601, as in 2026-01-31T12:00:00Z')
+    throw fieldRule('to', 'must be a time in ISO 8601, as in 2026-01-31T12:00:00Z')
   }
   return { text: to, atMs }
 }

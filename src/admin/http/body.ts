@@ -198,7 +198,7 @@ function jsonBody(text: string, limits?: JsonLimits): Parameters {
   if (text.trim() === '') return NO_PARAMETERS
   const value = parseJson(text, 'body', limits)
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-    throw new EntityRuleError('body must be an object with the parameters')
+    throw new EntityRuleError('body must be an object with the parameters', 'request')
   }
   return {
     values: new Map(Object.entries(value)),
@@ -214,7 +214,7 @@ function orderedBody(text: string): OrderedParameters {
   try {
     return parseOrdered(text, DEPTH_MAX) as OrderedParameters
   } catch {
-    throw new EntityRuleError(`body is nested deeper than ${DEPTH_MAX} levels`)
+    throw new EntityRuleError(`body is nested deeper than ${DEPTH_MAX} levels`, 'request')
   }
 }
 

@@ -16,5 +16,6 @@ export function idempotencyKeyOf(
   if (/^[\x21-\x7e]+$/.test(text) && text.length <= lengthMax) return text
   throw new EntityRuleError(
     `Idempotency-Key must have 1 to ${lengthMax} visible characters of ASCII`,
+    'request',
   )
 }

@@ -1,4 +1,5 @@
 /** Import over HTTP: an uploaded file, or the progress of an import. */
+import { about } from '../../domain/field-errors.ts'
 import { contextOf, type EntityApi, type EntityCall } from '../../entities/api.ts'
 import { type ImportRequest, importRows } from '../../entities/import/import-rows.ts'
 import { readProgress } from '../../entities/import/progress.ts'
@@ -25,11 +26,15 @@ export async function answerImport(
 ): Promise<object> {
   const importId = textAt(values, 'import_id')
   if (switchAt(values, 'progress')) {
-    if (importId === '') throw new ExecutionError('import_id is missing')
+    if (importId === '') throw new ExecutionError(...about('import_id', 'is missing', 'missing'))
     return { status: 1, details: writeView(await readProgress(stores, importId)) }
   }
   const [file] = files
-  if (file === undefined) throw new ExecutionError('the file is missing: send it as files[0]')
+  if (file === undefined)
+    throw new ExecutionError('the file is missing: send it as files[0]', {
+      path: 'files',
+      code: 'missing',
+    })
   const { fields } = await contextOf(batch, called)
   const settings = await settingsOf(batch, called, values)
   const isDryRun = switchAt(values, 'dry_run') || switchAt(values, 'validate')
@@ -65,5 +70,5 @@ function switchAt(values: RawParameters, name: string): boolean {
   if (value === undefined || value === null || value === '') return false
   const read = booleanOf(value)
   if (read !== null) return read
-  throw new ExecutionError(`${name} must be true or false`)
+  throw new ExecutionError(...about(name, 'must be true or false'))
 }

@@ -2,7 +2,7 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { integer, text } from '../../catalog/entities/json-schema.ts'
 import type { Config } from '../../config/schema.ts'
-import { EntityRuleError, NotAllowedError } from '../../requests/errors.ts'
+import { fieldRule, NotAllowedError } from '../../requests/errors.ts'
 import { type Clock, realTimeOf } from '../../runtime/clock.ts'
 import type { Logger } from '../../runtime/log.ts'
 import type { Metrics } from '../../runtime/metrics.ts'
@@ -148,7 +148,7 @@ const history = get('/api/live/history', {
     refuseParameters(request, ['from'])
     const from = queryParameters(request.url).get('from') ?? '0'
     if (typeof from !== 'string' || !TIME.test(from)) {
-      throw new EntityRuleError('from must be a time in milliseconds since 1970')
+      throw fieldRule('from', 'must be a time in milliseconds since 1970')
     }
     return sendJson(request, reply, successOf(JSON.stringify(sampler.history(Number(from)))))
   },
@@ -194,7 +194,7 @@ const CREDENTIALS: ReadonlySet<string> = new Set(['access_token', '_sig_', '_t_'
 function refuseParameters({ url }: FastifyRequest, known: readonly string[]): void {
   for (const name of queryParameters(url).keys()) {
     if (known.includes(name) || CREDENTIALS.has(name)) continue
-    throw new EntityRuleError(`${name.slice(0, 64)} is not a parameter of live data`)
+    throw fieldRule(name.slice(0, 64), 'is not a parameter of live data', 'unknown')
   }
 }
 

@@ -1,4 +1,5 @@
 /** Error responses with their schemas and examples. */
+
 import {
   choice,
   closed,
@@ -10,6 +11,7 @@ import {
   type Schema,
   text,
 } from '../../catalog/entities/json-schema.ts'
+import { ISSUE_CODES, missing } from '../../domain/field-errors.ts'
 import { InvalidTokenError, OAuthError } from '../../identity/oauth/errors.ts'
 import { AuthRefusal } from '../../identity/refusal.ts'
 import {
@@ -17,7 +19,6 @@ import {
   EntityRuleError,
   ExecutionError,
   InvalidFieldsError,
-  ISSUE_CODES,
   missingParameters,
   NotAllowedError,
   NotLoggedInError,
@@ -36,7 +37,10 @@ const OF_ACTIONS: Readonly<Record<string, Schema>> = {
 const ISSUES = listOf(
   closed('Something that is wrong.', {
     path: text('Dotted path in the document or the parameters; empty: not about a field.'),
-    code: choice(ISSUE_CODES, 'What is wrong: `missing`, `unknown` or `invalid` of a field.'),
+    code: choice(
+      ISSUE_CODES,
+      'What is wrong: `missing`, `unknown` or `invalid` of a field; `more`: so many others.',
+    ),
     why: text('The reason.'),
   }),
   'All that is wrong, that of the text first. An answer has it if, and only if, it is an error.',
@@ -174,7 +178,10 @@ export const ERROR_SCHEMAS: Readonly<Record<string, Schema>> = {
 
 /** Examples by component name. */
 export const ERROR_EXAMPLES: Readonly<Record<string, object>> = {
-  ruleError: new EntityRuleError('firstname is mandatory; lastname is mandatory').body(),
+  ruleError: new EntityRuleError(
+    'firstname is mandatory; lastname is mandatory',
+    missing(['firstname', 'lastname'], 'is mandatory'),
+  ).body(),
   actionError: body(missingParameters(['aid'])),
   fieldsError: body(new InvalidFieldsError([{ path: 'update.aid', reason: 'must be an integer' }])),
   permissionError: body(
@@ -185,12 +192,12 @@ export const ERROR_EXAMPLES: Readonly<Record<string, object>> = {
     new TargetError('plans: there is no revision with _id 65f0c0ffee0123456789ffff'),
   ),
   requestError: body(new RequestError(503, 'MongoDB is unavailable')),
-  executionError: body(new ExecutionError('the file has no rows')),
+  executionError: body(new ExecutionError('the file has no rows', 'refused')),
   transportError: errorBody(403, 'pages of other sites may not use the control plane'),
   tokenError: body(new InvalidTokenError()),
   oauthError: body(new OAuthError('invalid_client', 'The client credentials are not valid')),
   authError: {
-    ...body(new AuthRefusal('the user name or the password is wrong')),
+    ...body(new AuthRefusal('the user name or the password is wrong', 'refused')),
     input: { username: 'ops@example.org', protocol: 'Internal' },
   },
 }
@@ -307,7 +314,7 @@ export const ERROR_RESPONSES: Readonly<Record<string, Schema>> = {
     headers: { 'Retry-After': { description: 'Seconds to wait.', schema: integer('Seconds.') } },
     ...errorContent(
       'authError',
-      new AuthRefusal('too many wrong tries', { httpStatus: 429 }).body(),
+      new AuthRefusal('too many wrong tries', 'too_many', { httpStatus: 429 }).body(),
     ),
   },
   loginUnavailable: {
@@ -316,7 +323,9 @@ export const ERROR_RESPONSES: Readonly<Record<string, Schema>> = {
       'being compared: `Retry-After` then has the seconds to wait.',
     ...content(either('Why.', ref('requestError'), ref('authError')), {
       store: new RequestError(503, 'MongoDB is unavailable').body(),
-      directory: new AuthRefusal('protocol ldap is unavailable now', { httpStatus: 503 }).body(),
+      directory: new AuthRefusal('protocol ldap is unavailable now', 'unavailable', {
+        httpStatus: 503,
+      }).body(),
     }),
   },
   tooManyStreams: request(

@@ -6,7 +6,7 @@ import { signatureParameter } from '../../catalog/signature/signed-text.ts'
 import { isObject } from '../../domain/fields.ts'
 import type { RouteAccess } from '../../identity/access.ts'
 import { actorOf, type Caller } from '../../identity/caller.ts'
-import { ActionError, parameterError } from '../../requests/errors.ts'
+import { fieldRule, parameterError } from '../../requests/errors.ts'
 import { parseJson } from '../../requests/json-text.ts'
 import type { OrderedParameters } from '../../requests/raw-parameters.ts'
 import type { Logger } from '../../runtime/log.ts'
@@ -87,7 +87,7 @@ export const GET_REQUEST = get('/paymentgateways/getRequest', {
     const time = { timeZone: 'UTC', nowMs }
     const { iframe, action, ...page } = castParameters(PARAMETERS, data ?? values, time)
     if (action !== undefined && action !== '') {
-      throw new ActionError(`action ${action} is not supported: a page stores a card`)
+      throw fieldRule('action', `${action} is not supported: a page stores a card`)
     }
     const baseUrl = `${request.protocol}://${request.host}`
     const url = await openCardPage(page, { catalog, nowMs, payments, baseUrl, actor })

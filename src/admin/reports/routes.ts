@@ -68,7 +68,7 @@ const file = get(`${FILES_PATH}/:id`, {
     const job = isId ? await readJob({ catalog }, new ObjectId(id)) : null
     const found = fileOf(job, asked, clock.nowMs())
     reply.header('cache-control', 'no-store').header('referrer-policy', 'no-referrer')
-    if (found.state === 'failed') throw new ActionError(found.error)
+    if (found.state === 'failed') throw new ActionError(found.error, 'refused')
     if (found.state === 'waiting') {
       const { state, rows } = found
       reply.code(202).header('retry-after', RETRY_SECONDS)

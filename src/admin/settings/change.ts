@@ -88,14 +88,19 @@ function nameOf({ by, name }: Actor): string {
 function refuseOther(name: string, rev: number, expected: number | null): void {
   if (expected === null || expected === rev) return
   const is = rev === 0 ? 'has never been stored' : `is at rev ${rev}`
-  throw new EntityRuleError(`${name} was changed by others: it ${is}, not at rev ${expected}`)
+  throw new EntityRuleError(
+    `${name} was changed by others: it ${is}, not at rev ${expected}`,
+    'conflict',
+  )
 }
 
 function checkWhole(category: Category, value: unknown, stored: unknown): void {
   const { name } = category
   const bytes = Buffer.byteLength(JSON.stringify(value) ?? '')
   if (bytes > BYTES_MAX) {
-    throw new EntityRuleError(`${name} would have ${bytes} bytes: at most ${BYTES_MAX} are kept`)
+    throw new EntityRuleError(`${name} would have ${bytes} bytes: at most ${BYTES_MAX} are kept`, {
+      path: 'data',
+    })
   }
   category.check(value, stored)
 }
@@ -104,7 +109,7 @@ async function translateConflict<T>(write: () => Promise<T>): Promise<T> {
   try {
     return await write()
   } catch (error) {
-    if (error instanceof EntityConflictError) throw new EntityRuleError(error.message)
+    if (error instanceof EntityConflictError) throw new EntityRuleError(error.message, 'refused')
     throw error
   }
 }

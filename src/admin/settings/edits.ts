@@ -1,6 +1,6 @@
 /** Edits of a category's stored value: pure, and repeated after a concurrent write. */
 import { isEmpty, isObject } from '../../domain/fields.ts'
-import { EntityRuleError, TargetError } from '../../requests/errors.ts'
+import { EntityRuleError, fieldRule, TargetError } from '../../requests/errors.ts'
 import { refusedValue } from '../../requests/json-limits.ts'
 import type { Category } from './category.ts'
 import { valueAt, withoutValueAt, withValueAt } from './paths.ts'
@@ -21,9 +21,9 @@ export function editOf(
   steps: readonly string[],
   data: unknown,
 ): Edit {
-  if (type === 'set' && data === undefined) throw new EntityRuleError('data is missing')
+  if (type === 'set' && data === undefined) throw fieldRule('data', 'is missing', 'missing')
   const refused = refusedValue(data, 'data')
-  if (refused !== null) throw new EntityRuleError(refused)
+  if (refused !== null) throw refused
   if (category.special !== undefined) return specialEdit(category, type, steps, data)
   return type === 'set' ? setEdit(category, steps, data) : unsetEdit(category, steps)
 }
@@ -65,10 +65,12 @@ function specialEdit(
   data: unknown,
 ): Edit {
   if (type === 'set' && steps.length > 0) {
-    throw new EntityRuleError(`${name} cannot be set by path: send the data of one member`)
+    throw new EntityRuleError(`${name} cannot be set by path: send the data of one member`, {
+      path: 'path',
+    })
   }
   const named = data ?? (steps.length === 0 ? undefined : { name: steps.join('.') })
-  if (named === undefined) throw new EntityRuleError('data is missing: it must name the member')
+  if (named === undefined) throw fieldRule('data', 'is missing: it must name the member', 'missing')
   return (stored, nowMs) => {
     const change =
       type === 'set' ? special?.set(stored, named, nowMs) : special?.unset(stored, named)
@@ -81,19 +83,23 @@ export function nameInData({ memberName }: Category, data: unknown): readonly st
   if (data === undefined) return []
   if (memberName === undefined) {
     if (isEmpty(data)) return []
-    throw new EntityRuleError('data is not allowed for this category: name the setting by its path')
+    throw fieldRule('data', 'is not allowed for this category: name the setting by its path')
   }
   const name = isObject(data) ? data[memberName] : undefined
   if (typeof name === 'string' && name !== '') return [name]
-  throw new EntityRuleError(`data.${memberName} is missing: it names the member to remove`)
+  throw fieldRule(`data.${memberName}`, 'is missing: it names the member to remove', 'missing')
 }
 
 /** `version`: a value from the history. Throws `EntityRuleError` if the history did not keep it. */
 export function restoreEdit(category: Category, version: unknown): Edit {
   const { name, special } = category
-  if (special !== undefined) throw new EntityRuleError(`versions of ${name} cannot be restored`)
+  if (special !== undefined)
+    throw new EntityRuleError(`versions of ${name} cannot be restored`, 'refused')
   if (version === null) {
-    throw new EntityRuleError(`the value of this version of ${name} was not kept: it has secrets`)
+    throw new EntityRuleError(
+      `the value of this version of ${name} was not kept: it has secrets`,
+      'refused',
+    )
   }
   return (stored) => {
     const value = mergedValue(category, viewOf(category, version), stored)

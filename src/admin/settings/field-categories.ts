@@ -54,7 +54,7 @@ function checkKeys(
       if (known.some((each) => path.every((step, index) => each[index] === step))) {
         walk(inside, path)
       } else if (!isDeepStrictEqual(valueAt(stored, path)?.value, inside)) {
-        throw new FieldError([category, ...path].join('.'), 'is not known')
+        throw new FieldError([category, ...path].join('.'), 'is not known', 'unknown')
       }
     }
   }

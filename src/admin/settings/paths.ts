@@ -3,7 +3,7 @@
  * Arguments are not modified.
  */
 import { isObject } from '../../domain/fields.ts'
-import { EntityRuleError } from '../../requests/errors.ts'
+import { fieldRule } from '../../requests/errors.ts'
 import { badFieldName } from '../../requests/names.ts'
 import { truncatedName } from '../../requests/problems.ts'
 
@@ -17,10 +17,10 @@ const STEPS_MAX = 32
 export function stepsOf(path: string): readonly string[] {
   if (path === '') return []
   const reason = badFieldName(path)
-  if (reason !== null) throw new EntityRuleError(`path ${truncatedName(path)} ${reason}`)
+  if (reason !== null) throw fieldRule('path', `${truncatedName(path)} ${reason}`)
   const steps = path.split('.')
   if (steps.length <= STEPS_MAX) return steps
-  throw new EntityRuleError(`path ${truncatedName(path)} has more than ${STEPS_MAX} steps`)
+  throw fieldRule('path', `${truncatedName(path)} has more than ${STEPS_MAX} steps`)
 }
 
 /** Null if the path does not exist. */
@@ -56,10 +56,10 @@ export function withValueAt(
     if (step === String(value.length)) {
       return [...value, withValueAt(undefined, rest, set, `${at}.${step}`)]
     }
-    throw new EntityRuleError(`${at} has no member ${truncatedName(step)}`)
+    throw fieldRule(at, `has no member ${truncatedName(step)}`, 'unknown')
   }
   if (value !== undefined && value !== null && !isObject(value)) {
-    throw new EntityRuleError(`${at} has no parts: it is neither an object nor a list`)
+    throw fieldRule(at, 'has no parts: it is neither an object nor a list')
   }
   const own = isObject(value) && Object.hasOwn(value, step) ? value[step] : undefined
   return { ...value, [step]: withValueAt(own, rest, set, `${at}.${step}`) }

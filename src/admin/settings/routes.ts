@@ -3,7 +3,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { anyValue, flag, text } from '../../catalog/entities/json-schema.ts'
 import { WriteIssues } from '../../entities/trial.ts'
 import { ADMIN, actorOf, type Caller } from '../../identity/caller.ts'
-import { EntityRuleError } from '../../requests/errors.ts'
+import { fieldRule } from '../../requests/errors.ts'
 import type { OrderedParameters } from '../../requests/raw-parameters.ts'
 import type { Logger } from '../../runtime/log.ts'
 import { errorHandler } from '../http/answer.ts'
@@ -58,7 +58,7 @@ const REFUSED = [
   'loginError',
   'targetError',
 ] as const
-const read = get('/api/settings', {
+export const READ_SETTINGS = get('/api/settings', {
   access: ['read'],
   isAsked: true,
   about: 'Read settings; security settings require admin',
@@ -77,7 +77,7 @@ const read = get('/api/settings', {
   run: answer,
 })
 
-const change = post('/api/settings', {
+export const CHANGE_SETTINGS = post('/api/settings', {
   access: [ADMIN],
   isAsked: true,
   about: 'Change settings',
@@ -101,7 +101,7 @@ const change = post('/api/settings', {
   run: answer,
 })
 
-export const SETTINGS_ENDPOINTS = [read, change]
+export const SETTINGS_ENDPOINTS = [READ_SETTINGS, CHANGE_SETTINGS]
 
 export function addSettingsRoutes(server: FastifyInstance, deps: SettingsRoutes): void {
   const { admit, categories } = deps
@@ -110,7 +110,7 @@ export function addSettingsRoutes(server: FastifyInstance, deps: SettingsRoutes)
     registerBodies(routes)
     routes.setErrorHandler(errorHandler(deps.log))
     addEndpoints(routes, SETTINGS_ENDPOINTS, { settings, admit, categories })
-    refuseOtherMethods(routes, change, 'for all actions')
+    refuseOtherMethods(routes, CHANGE_SETTINGS, 'for all actions')
   })
 }
 
@@ -170,7 +170,7 @@ async function act(
 function restored(settings: Settings, address: SettingAddress, by: ChangeBy): Promise<ReadSetting> {
   const { rev } = address
   if (rev !== null) return settings.restore({ ...address, rev: null }, rev, by)
-  throw new EntityRuleError('rev is missing: it names the version to restore')
+  throw fieldRule('rev', 'is missing: it names the version to restore', 'missing')
 }
 
 function isJson({ headers }: FastifyRequest): boolean {

@@ -1,6 +1,6 @@
 /** Parses the parameters of `/api/settings`. */
 import { isTrialIn } from '../../entities/trial.ts'
-import { EntityRuleError, RequestError } from '../../requests/errors.ts'
+import { fieldRule, RequestError } from '../../requests/errors.ts'
 import { parseJson } from '../../requests/json-text.ts'
 import { truncatedName } from '../../requests/problems.ts'
 import type { RawParameters } from '../../requests/raw-parameters.ts'
@@ -34,9 +34,7 @@ export function settingsRequestOf(raw: RawParameters, isJson: boolean): Settings
   const actions = [...READS, ...WRITES]
   const known = actions.find((each) => each === action)
   if (known === undefined) {
-    throw new EntityRuleError(
-      `action must be one of ${actions.join(', ')}, is '${truncatedName(action)}'`,
-    )
+    throw fieldRule('action', `must be one of ${actions.join(', ')}, is '${truncatedName(action)}'`)
   }
   const address = {
     category: textOf(raw, 'category'),
@@ -51,14 +49,14 @@ export function settingsRequestOf(raw: RawParameters, isJson: boolean): Settings
 function textOf(raw: RawParameters, name: string): string {
   const value = raw.get(name) ?? ''
   if (typeof value === 'string') return value
-  throw new EntityRuleError(`${name} must be a text`)
+  throw fieldRule(name, 'must be a text')
 }
 
 function revOf(value: unknown): number | null {
   if (value === undefined || value === null || value === '') return null
   const rev = typeof value === 'string' && /^\d{1,16}$/.test(value) ? Number(value) : value
   if (typeof rev === 'number' && Number.isSafeInteger(rev) && rev >= 0) return rev
-  throw new EntityRuleError('rev must be an integer from 0 to 2^53')
+  throw fieldRule('rev', 'must be an integer from 0 to 2^53')
 }
 
 function dataOf(value: unknown, isJson: boolean): unknown {

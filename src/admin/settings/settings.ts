@@ -9,7 +9,7 @@ import {
 import { readCategory } from '../../catalog/settings/stored-config.ts'
 import { nearest } from '../../config/nearest.ts'
 import { FieldError } from '../../domain/fields.ts'
-import { EntityRuleError, TargetError } from '../../requests/errors.ts'
+import { EntityRuleError, fieldRule, TargetError } from '../../requests/errors.ts'
 import type { ListedCategory, ReadSetting } from './answers.ts'
 import type { Categories, Category, FixedCategory } from './category.ts'
 import { type SettingsDeps, writeChange } from './change.ts'
@@ -104,7 +104,9 @@ function stepsIn({ category, path }: SettingAddress): readonly string[] {
 
 function refusePath(address: SettingAddress): void {
   if (stepsIn(address).length === 0) return
-  throw new EntityRuleError('versions are of a whole category: the path must be empty')
+  throw new EntityRuleError('versions are of a whole category: the path must be empty', {
+    path: 'path',
+  })
 }
 
 function listOf({ stored, fixed }: Categories): ListedCategory[] {
@@ -126,14 +128,19 @@ function changeable({ stored, fixed }: Categories, address: SettingAddress): Cat
   if (category !== undefined) return category
   const { instead } = fixed.get(name) ?? {}
   if (instead !== undefined) {
-    throw new EntityRuleError(`${name} cannot be changed while the node runs: ${instead}`)
+    throw new EntityRuleError(`${name} cannot be changed while the node runs: ${instead}`, {
+      path: 'category',
+    })
   }
   const known = [...stored.keys(), ...fixed.keys()].sort()
-  if (name === '') throw new EntityRuleError(`category is missing: one of ${known.join(', ')}`)
+  if (name === '') throw fieldRule('category', `is missing: one of ${known.join(', ')}`, 'missing')
   const suggestion = name.length > NAME_LENGTH_MAX ? undefined : nearest(name, known)
   const hint =
     suggestion === undefined ? `there are ${known.join(', ')}` : `did you mean '${suggestion}'?`
-  throw new EntityRuleError(`there is no category '${name.slice(0, NAME_LENGTH_MAX)}': ${hint}`)
+  throw new EntityRuleError(`there is no category '${name.slice(0, NAME_LENGTH_MAX)}': ${hint}`, {
+    path: 'category',
+    code: 'unknown',
+  })
 }
 
 function read({ value }: FixedCategory, address: SettingAddress): ReadSetting {

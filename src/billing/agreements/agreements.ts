@@ -35,7 +35,7 @@ export function splitBill(
   const { amount, installments } = order
   const debts = books.openDebts()
   if (amount.greaterThan(sumOf(debts.map(openAmount)))) {
-    throw new BillingError('Passed amount is bigger than the customer debt')
+    throw new BillingError('Passed amount is bigger than the customer debt', { path: 'amount' })
   }
   const [firstTxid = '', ...txids] = ids.txids
   const payment = newBill(

@@ -1,8 +1,10 @@
 /** Parameters of `split_bill`, checked. Pure. */
+
 import type { Exact } from '../../catalog/records/money/exact-amount.ts'
+import { missing } from '../../domain/field-errors.ts'
 import type { Fields } from '../../domain/fields.ts'
 import { amountFrom, rounded, sumOf, ZERO } from '../amount.ts'
-import { BillingError } from '../errors.ts'
+import { BillingError, withinEach } from '../errors.ts'
 import {
   dateIn,
   integerFrom,
@@ -51,19 +53,29 @@ export function splitOrder(
   times: CycleTimes,
 ): SplitOrder {
   const { installments } = parameters
-  const rows = installments?.map((row) => rowOf(row, rules)) ?? null
+  const rows =
+    installments === undefined
+      ? null
+      : withinEach('installments', installments, (row) => rowOf(row, rules))
   const amount = amountFrom(parameters.amount)
   if (rows?.some((row) => row.amount !== null)) {
     const sum = sumOf(rows.map((row) => row.amount ?? ZERO))
     if (amount === null || !sum.equals(amount)) {
-      throw new BillingError('Sum of amounts in installments array must be equal to total amount')
+      throw new BillingError('Sum of amounts in installments array must be equal to total amount', {
+        path: 'installments',
+      })
     }
   }
   if (rows?.some(({ dueDate }) => dueDate === null)) {
-    throw new BillingError('Due date field is mandatory for all installments')
+    throw new BillingError('Due date field is mandatory for all installments', {
+      path: 'installments',
+      code: 'missing',
+    })
   }
   if (isNothing(parameters.aid) || isNothing(parameters.amount)) {
-    throw new BillingError('In action split_bill must transfer amount and aid parameters')
+    const text = 'In action split_bill must transfer amount and aid parameters'
+    const absent = (['amount', 'aid'] as const).filter((name) => isNothing(parameters[name]))
+    throw new BillingError(text, missing(absent, text))
   }
   refuseContradictions(parameters)
   const aid = integerFrom(parameters.aid)
@@ -92,13 +104,19 @@ function refuseContradictions(parameters: SplitParameters): void {
   const hasNumber = !isNothing(parameters.installments_num)
   const hasDate = !isNothing(parameters.first_due_date)
   if (parameters.installments !== undefined && (hasNumber || hasDate)) {
-    throw new BillingError('Passed parameters in contradiction')
+    throw new BillingError('Passed parameters in contradiction', { path: 'installments' })
   }
   if (hasDate && !hasNumber) {
-    throw new BillingError("Can't pass first_due_date withouh passing installments_num")
+    throw new BillingError("Can't pass first_due_date withouh passing installments_num", {
+      path: 'installments_num',
+      code: 'missing',
+    })
   }
   if (parameters.installments === undefined && !hasNumber) {
-    throw new BillingError('In action split_bill must transfer installments or installments_num')
+    throw new BillingError('In action split_bill must transfer installments or installments_num', {
+      path: 'installments',
+      code: 'missing',
+    })
   }
 }
 
@@ -111,12 +129,17 @@ type CheckedRow = Row & { readonly dueDate: Date }
 
 function rowOf(row: unknown, rules: PaymentRules): Row {
   if (typeof row !== 'object' || row === null || Array.isArray(row)) {
-    throw new BillingError('Due date field is mandatory for all installments')
+    throw new BillingError('Due date field is mandatory for all installments', {
+      path: 'due_date',
+      code: 'missing',
+    })
   }
   const values = row as Fields
   const amount = isNothing(values['amount']) ? null : amountFrom(values['amount'])
   if (!isNothing(values['amount']) && amount === null) {
-    throw new BillingError('Sum of amounts in installments array must be equal to total amount')
+    throw new BillingError('Sum of amounts in installments array must be equal to total amount', {
+      path: 'amount',
+    })
   }
   return {
     amount: amount === null ? null : rounded(amount, rules.digits),
@@ -154,7 +177,10 @@ function byNumber(
   times: CycleTimes,
 ): PlannedInstallment[] {
   const count = integerFrom(sent)
-  if (count === null) throw new BillingError('Field installments_num should be of type Integer')
+  if (count === null)
+    throw new BillingError('Field installments_num should be of type Integer', {
+      path: 'installments_num',
+    })
   refuseNumber(count, total)
   const ends = firstDueDate === null ? cycleEnds(nowMs, count, times) : null
   return shares(total, count).map((amount, index) => ({
@@ -165,11 +191,18 @@ function byNumber(
 }
 
 function refuseNumber(count: number, total: Exact): void {
-  if (count < 1) throw new BillingError('Number of installments must be a positive number')
+  if (count < 1)
+    throw new BillingError('Number of installments must be a positive number', {
+      path: 'installments_num',
+    })
   if (total.lessThan(count)) {
-    throw new BillingError("Number of installments can't be larger than the passed amount")
+    throw new BillingError("Number of installments can't be larger than the passed amount", {
+      path: 'installments_num',
+    })
   }
   if (count > INSTALLMENTS_MAX) {
-    throw new BillingError(`Number of installments can't be larger than ${INSTALLMENTS_MAX}`)
+    throw new BillingError(`Number of installments can't be larger than ${INSTALLMENTS_MAX}`, {
+      path: 'installments_num',
+    })
   }
 }

@@ -22,7 +22,9 @@ export async function refundPlan(deps: ChargeDeps, accountRun: AccountRun): Prom
   const sum = sumOf(credits.map(({ left }) => left))
   if (amount?.greaterThan(sum) === true) {
     const requested = deps.money(amount)
-    throw new BillingError(`amount ${requested} is bigger than the credit of account ${aid}`)
+    throw new BillingError(`amount ${requested} is bigger than the credit of account ${aid}`, {
+      path: 'amount',
+    })
   }
   if (credits.length === 0) return { charges: [], skipped: 'no bills' }
   const found = await refundableCharges(deps.catalog, aid)

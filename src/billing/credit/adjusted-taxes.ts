@@ -79,6 +79,7 @@ export function adjustedTaxes(
   throw new CreditProcessError(
     `rate ${rateKey}: the invoices have the taxes ${several.join(', ')}: a credit_time at which ` +
       'one of them was in force decides',
+    { path: 'credit_time' },
   )
 }
 

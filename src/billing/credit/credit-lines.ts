@@ -117,7 +117,8 @@ function creditLine(
   const { aid, sid, aprice, usagev, kind, label, uf, reason } = request
   const { rate, usaget, active, calendar, nowMs } = terms
   const billrun = key ?? lineKey(atMs, active, calendar)
-  if (!isInvoiceKey(billrun)) throw new CreditRefusal(`${billrun} is not a billing cycle`)
+  if (!isInvoiceKey(billrun))
+    throw new CreditRefusal(`${billrun} is not a billing cycle`, { path: 'credit_time' })
   const chosen = aprice === null ? kind : aprice.isNegative() ? 'refund' : 'charge'
   return {
     stamp: terms.newStamp(),
@@ -165,7 +166,7 @@ function taxesAt(
   if (adjusted.length > 0) return adjustedTaxes(adjusted, rate.key, taxes)
   if (taxes !== null) return taxes
   const at = new Date(atMs).toISOString()
-  throw new CreditProcessError(`rate ${rate.key}: no tax is in force at ${at}`)
+  throw new CreditProcessError(`rate ${rate.key}: no tax is in force at ${at}`, { path: 'rate' })
 }
 
 /** The rounding of the final charge. */

@@ -1,5 +1,7 @@
 /** A credit that was requested, and the errors of credits. */
+
 import type { Decimal } from 'decimal.js'
+import { type FieldIssue, issuesOf, type Wrong } from '../../domain/field-errors.ts'
 
 /** A charge or refund of an account or a subscriber. */
 export interface CreditRequest {
@@ -29,15 +31,23 @@ export interface CreditRequest {
 /** The request is refused with a text that clients know. */
 export class CreditRefusal extends Error {
   override name = 'CreditRefusal'
+  readonly issues: readonly FieldIssue[]
+
+  constructor(message: string, wrong: Wrong) {
+    super(message)
+    this.issues = issuesOf(message, wrong)
+  }
 }
 
 /** The credit cannot be processed. Clients know the text, `reason` has the field and the cause. */
 export class CreditProcessError extends Error {
   override name = 'CreditProcessError'
   readonly reason: string
+  readonly issues: readonly FieldIssue[]
 
-  constructor(reason: string) {
+  constructor(reason: string, wrong: Wrong) {
     super('Processor error')
     this.reason = reason
+    this.issues = issuesOf(reason, wrong)
   }
 }

@@ -1,9 +1,11 @@
 /** Prepares credits: checks them against the stored data and computes their lines. */
+
 import { randomBytes } from 'node:crypto'
 import type { Catalog } from '../../catalog/connection.ts'
 import type { CreditLineDocument } from '../../catalog/records/usage/credit-line.ts'
 import type { Config } from '../../config/schema.ts'
 import { isCycleKey } from '../../domain/cycle.ts'
+import { about } from '../../domain/field-errors.ts'
 import { exactDecimal, toScale } from '../../domain/money.ts'
 import { PriceRangeError } from '../../domain/tariff.ts'
 import { currencyDigits } from '../currency.ts'
@@ -90,13 +92,15 @@ async function prepareCredit(
   const { rateKey, atMs, billrunKey, aprice } = request
   const documents = data.rates.get(rateKey) ?? []
   const current = rateAt(documents, nowMs)
-  if (current === null) throw new CreditRefusal(`Rate doesn't exist`)
+  if (current === null) throw new CreditRefusal(`Rate doesn't exist`, { path: 'rate' })
   const calendar = calendarOf(config)
   const { taxation } = data
   const lastKey = data.lastKeys(request.aid)
   const isOfCycle = billrunKey !== null && isCycleKey(billrunKey)
   if (isOfCycle && lastKey !== null && billrunKey <= lastKey) {
-    throw new CreditRefusal(`billrun_key: the cycle ${billrunKey} has ended, it has invoices`)
+    throw new CreditRefusal(
+      ...about('billrun_key:', `the cycle ${billrunKey} has ended, it has invoices`),
+    )
   }
   const subscriberAtMs = refuseUnknown(data, request)
   const rate = rateAt(documents, atMs) ?? current
@@ -124,7 +128,8 @@ export function refuseUnknown(
   { aid, sid, atMs }: Pick<CreditRequest, 'aid' | 'sid' | 'atMs'>,
 ): number {
   if (sid === 0) {
-    if (!accounts.has(aid)) throw new CreditProcessError(`aid: there is no account ${aid}`)
+    if (!accounts.has(aid))
+      throw new CreditProcessError(...about('aid:', `there is no account ${aid}`))
     return atMs
   }
   const periods = subscribers.get(sid) ?? []
@@ -132,9 +137,12 @@ export function refuseUnknown(
     periods.find(({ fromMs, toMs }) => fromMs <= atMs && atMs < toMs) ??
     periods.findLast(({ toMs }) => toMs <= atMs) ??
     periods[0]
-  if (nearest === undefined) throw new CreditProcessError(`sid: there is no subscriber ${sid}`)
+  if (nearest === undefined)
+    throw new CreditProcessError(...about('sid:', `there is no subscriber ${sid}`))
   if (nearest.aid !== aid) {
-    throw new CreditProcessError(`sid: subscriber ${sid} does not belong to account ${aid}`)
+    throw new CreditProcessError(
+      ...about('sid:', `subscriber ${sid} does not belong to account ${aid}`),
+    )
   }
   return Math.min(Math.max(atMs, nearest.fromMs), nearest.toMs - 1)
 }
@@ -152,7 +160,7 @@ export async function priceUsage(
   const units = decimal === null ? null : toScale(decimal, unitDigits)
   if (units === null || unitDigits > VOLUME_DIGITS_MAX) {
     throw new CreditProcessError(
-      `usagev: has more than ${VOLUME_DIGITS_MAX} decimals, or is too large`,
+      ...about('usagev:', `has more than ${VOLUME_DIGITS_MAX} decimals, or is too large`),
     )
   }
   const options = { isStrict: false, unitDigits }
@@ -161,7 +169,7 @@ export async function priceUsage(
   const subject =
     sid === 0 ? null : await readPriceSubject({ catalog, lookup }, sid, subscriberAtMs, options)
   if (rate === null || (sid !== 0 && subject === null)) {
-    throw new CreditProcessError(`sid: the revision of subscriber ${sid} is invalid`)
+    throw new CreditProcessError(...about('sid:', `the revision of subscriber ${sid} is invalid`))
   }
   const context = {
     catalogue: subject?.catalogue ?? { plans: new Map(), services: new Map() },
@@ -175,9 +183,9 @@ export async function priceUsage(
   try {
     const line = usageLine({ rate, usaget, units: signed, atMs }, context)
     if (typeof line !== 'string') return { line, unitDigits }
-    throw new CreditProcessError(line)
+    throw new CreditProcessError(line, 'refused')
   } catch (error) {
     if (!(error instanceof PriceRangeError)) throw error
-    throw new CreditProcessError(`usagev: ${error.message}`)
+    throw new CreditProcessError(...about('usagev:', error.message))
   }
 }

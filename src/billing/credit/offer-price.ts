@@ -68,7 +68,7 @@ async function ratePrice(
 ): Promise<FinalCharge> {
   const { nowMs } = stores
   const rate = rateAt(data.rates.get(name) ?? [], nowMs)
-  if (rate === null) throw new CreditRefusal(`Rate doesn't exist`)
+  if (rate === null) throw new CreditRefusal(`Rate doesn't exist`, { path: 'rate' })
   if (aprice !== null) {
     return finalChargeOf(aprice, taxesOf(data, rate, nowMs), roundingOf(rate))
   }
@@ -99,7 +99,8 @@ function recurringPrice(
     const price = aprice ?? firstPrice(document)
     return finalChargeOf(beforeTax(price, rules), taxes, afterTax(rules))
   } catch (error) {
-    if (error instanceof FieldError) throw new CreditProcessError(`${kind} ${error.message}`)
+    if (error instanceof FieldError)
+      throw new CreditProcessError(`${kind} ${error.message}`, { path: kind })
     throw error
   }
 }
@@ -132,7 +133,7 @@ function taxesOf({ taxation }: CreditData, offer: Taxable, atMs: number): readon
   const taxes = chooseTaxes(taxation, offer, atMs)
   if (taxes !== null) return taxes
   const at = new Date(atMs).toISOString()
-  throw new CreditProcessError(`${offer.key}: no tax is in force at ${at}`)
+  throw new CreditProcessError(`${offer.key}: no tax is in force at ${at}`, 'refused')
 }
 
 async function revisionAt(
@@ -147,5 +148,5 @@ async function revisionAt(
     return from.getTime() <= nowMs && nowMs < to.getTime()
   })
   if (current !== undefined) return current
-  throw new CreditRefusal(`${kind === 'plan' ? 'Plan' : 'Service'} doesn't exist`)
+  throw new CreditRefusal(`${kind === 'plan' ? 'Plan' : 'Service'} doesn't exist`, { path: kind })
 }

@@ -73,7 +73,10 @@ export function taxAdjustment(
 }
 
 function missing(what: string, { atMs }: ChargeTaxation): BillingError {
-  return new BillingError(`${what}: no tax is in force at ${new Date(atMs).toISOString()}`)
+  return new BillingError(
+    `${what}: no tax is in force at ${new Date(atMs).toISOString()}`,
+    'refused',
+  )
 }
 
 /** Rounds the price before tax, or the final charge. */

@@ -129,7 +129,11 @@ function read<T>(index: number, of: () => T): T {
     return of()
   } catch (error) {
     if (!(error instanceof FieldError)) throw error
-    throw new FieldError(`line ${index} of the previous run: ${error.path}`, error.reason)
+    throw new FieldError(
+      `line ${index} of the previous run: ${error.path}`,
+      error.reason,
+      error.code,
+    )
   }
 }
 
@@ -222,7 +226,8 @@ function amountOf(line: Fields): Decimal {
 function exactAt(value: unknown, path: string): Decimal {
   const text = String(value)
   if (typeof value !== 'string' && decimalOf(value) === null) {
-    throw new FieldError(path, value === undefined ? 'is missing' : 'must be a number')
+    if (value === undefined) throw new FieldError(path, 'is missing', 'missing')
+    throw new FieldError(path, 'must be a number')
   }
   if (!/^-?\d+(\.\d+)?([eE][-+]?\d+)?$/.test(text)) throw new FieldError(path, 'must be a number')
   return new Exact(text)

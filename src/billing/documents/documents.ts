@@ -104,7 +104,7 @@ export function createDocuments(
     return (await store.open(name)) ?? made({ invoice }, format, signal)
   }
   const writeDraft = async (invoice: InvoiceName, subject: DocumentSubject) => {
-    if (store === null) throw new DocumentStoreError('invoices.folder is not configured')
+    if (store === null) throw new DocumentStoreError('invoices.folder is not configured', 'refused')
     const name = draftOf(invoice)
     const expected = await store.write(name, (path) => make(subject, 'pdf', path))
     return { path: store.pathOf(name), expected }

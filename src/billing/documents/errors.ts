@@ -15,7 +15,7 @@ export class EInvoiceError extends BillingError {
   readonly missing: readonly string[]
 
   constructor(message: string, missing: readonly string[] = []) {
-    super(message)
+    super(message, 'refused')
     this.missing = missing
   }
 }
@@ -25,7 +25,7 @@ export class NothingToInvoiceError extends BillingError {
   override name = 'NothingToInvoiceError'
 
   constructor() {
-    super('There is nothing to invoice')
+    super('There is nothing to invoice', 'refused')
   }
 }
 
@@ -42,7 +42,7 @@ export class OtherLinesError extends BillingError {
 
   constructor(invoiceId: number, difference: Exact, money: MoneyFormat) {
     const text = money(difference.toFixed())
-    super(`invoice ${invoiceId}: its lines differ from its total by ${text}`)
+    super(`invoice ${invoiceId}: its lines differ from its total by ${text}`, 'refused')
     this.difference = difference
   }
 }

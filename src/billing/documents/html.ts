@@ -135,13 +135,13 @@ async function pathInside(root: string, name: string): Promise<string | null> {
 async function templateError(error: unknown, roots: readonly string[]): Promise<unknown> {
   if (!LiquidError.is(error)) {
     const { code, message } = error as NodeJS.ErrnoException
-    return code === 'ENOENT' ? new TemplateError(`invoice template: ${message}`) : error
+    return code === 'ENOENT' ? new TemplateError(`invoice template: ${message}`, 'refused') : error
   }
   const { token } = error
   const [line] = token.getPosition()
   const file = token.file ?? (await fileWith(token.input, roots)) ?? TEMPLATE
   const reason = (error.originalError ?? error).message.split('\n')[0]?.replace(/, file:.*$/, '')
-  return new TemplateError(`${file}, line ${line}: ${reason}`, { cause: error })
+  return new TemplateError(`${file}, line ${line}: ${reason}`, 'refused', { cause: error })
 }
 
 /** Errors about undefined variables know the text of the template only. */

@@ -34,7 +34,7 @@ export async function logoOf(folder: string): Promise<Logo | null> {
       return { name, path, bytes: await readFile(path) }
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code === 'ENOENT') continue
-      throw new TemplateError(`${path} cannot be read: ${(error as Error).message}`)
+      throw new TemplateError(`${path} cannot be read: ${(error as Error).message}`, 'refused')
     }
   }
   return null

@@ -52,7 +52,7 @@ async function findInvoice(catalog: Catalog, { aid, billrunKey, invoiceId }: Inv
     billrun_key: billrunKey,
     invoice_id: invoiceId,
   })
-  if (found === null) throw new BillingError('Invoice not found')
+  if (found === null) throw new BillingError('Invoice not found', 'refused')
   return found
 }
 
@@ -82,7 +82,9 @@ function storing<T>(path: string, act: () => T): T {
     return act()
   } catch (error) {
     const { message } = error as Error
-    throw new DocumentStoreError(`${path} cannot be written: ${message}`, { cause: error })
+    throw new DocumentStoreError(`${path} cannot be written: ${message}`, 'refused', {
+      cause: error,
+    })
   }
 }
 

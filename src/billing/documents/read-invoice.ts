@@ -41,7 +41,10 @@ export function invoiceSource(
 ): InvoiceSource {
   const { aid, billrun_key: billrunKey, invoice_id: invoiceId, totals } = document
   if (invoiceId === undefined || !isObject(totals)) {
-    throw new BillingError(`the invoice of account ${aid} for ${billrunKey} has no number`)
+    throw new BillingError(
+      `the invoice of account ${aid} for ${billrunKey} has no number`,
+      'refused',
+    )
   }
   const attributes = isObject(document['attributes']) ? document['attributes'] : {}
   const account = isObject(document['account']) ? document['account'] : attributes
@@ -271,7 +274,8 @@ function textAt(fields: Fields, name: string): string {
 function amountAt(value: unknown): Exact {
   if (value === undefined || value === null) return new Exact(0)
   const text = String(value)
-  if (!DECIMAL.test(text)) throw new BillingError(`an invoice has '${text}' as an amount`)
+  if (!DECIMAL.test(text))
+    throw new BillingError(`an invoice has '${text}' as an amount`, 'refused')
   return new Exact(text)
 }
 

@@ -95,7 +95,8 @@ function fileOf({ aid, billrunKey, invoiceId, extension, isDraft }: DocumentName
     invoiceId >= 0 &&
     /^\d{6,14}$/.test(billrunKey) &&
     /^[a-z]{1,8}$/.test(extension)
-  if (!isValid) throw new DocumentStoreError('the name of an invoice file must be digits')
+  if (!isValid)
+    throw new DocumentStoreError('the name of an invoice file must be digits', 'refused')
   const part = String(aid % FOLDERS_PER_CYCLE).padStart(3, '0')
   const suffix = isDraft === true ? '-draft' : ''
   return join(billrunKey, part, `${aid}-${invoiceId}${suffix}.${extension}`)
@@ -111,5 +112,7 @@ async function storing<T>(verb: string, path: string, act: () => Promise<T>): Pr
 
 function storeError(verb: string, path: string, error: unknown): DocumentStoreError {
   const { message } = error as Error
-  return new DocumentStoreError(`${path} cannot be ${verb}: ${message}`, { cause: error })
+  return new DocumentStoreError(`${path} cannot be ${verb}: ${message}`, 'refused', {
+    cause: error,
+  })
 }

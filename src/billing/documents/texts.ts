@@ -69,21 +69,22 @@ async function readTexts(file: string): Promise<Texts | null> {
     content = await readFile(file, 'utf8')
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null
-    throw new TemplateError(`${file} cannot be read: ${(error as Error).message}`)
+    throw new TemplateError(`${file} cannot be read: ${(error as Error).message}`, 'refused')
   }
   const lineCounter = new LineCounter()
   const document = parseDocument(content, { prettyErrors: false, lineCounter })
   const [problem] = document.errors
   if (problem !== undefined) {
     const { line } = lineCounter.linePos(problem.pos[0])
-    throw new TemplateError(`${file}, line ${line}: ${problem.message}`)
+    throw new TemplateError(`${file}, line ${line}: ${problem.message}`, 'refused')
   }
   const found: unknown = document.toJS() ?? {}
   if (typeof found !== 'object' || found === null || Array.isArray(found)) {
-    throw new TemplateError(`${file}: must be an object of texts`)
+    throw new TemplateError(`${file}: must be an object of texts`, 'refused')
   }
   for (const [name, text] of Object.entries(found)) {
-    if (typeof text !== 'string') throw new TemplateError(`${file}: ${name} must be a text`)
+    if (typeof text !== 'string')
+      throw new TemplateError(`${file}: ${name} must be a text`, 'refused')
   }
   return found as Texts
 }

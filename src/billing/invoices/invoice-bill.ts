@@ -53,7 +53,10 @@ export function addInvoiceBill(books: AccountBooks, invoice: InvoiceBill): Bill 
   const isWhole = rounded(due, currencyDigits(currencyCode)).equals(due)
   if (!isWhole || due.abs().greaterThan(AMOUNT_MAX)) {
     const money = moneyFormat(currencyCode)
-    throw new BillingError(`invoice ${invoiceId}: ${money(due)} is not an amount of the currency`)
+    throw new BillingError(
+      `invoice ${invoiceId}: ${money(due)} is not an amount of the currency`,
+      'refused',
+    )
   }
   const common: BillFields = {
     ...fields,
@@ -89,7 +92,10 @@ export async function storeInvoiceBill(writer: BooksWriter, invoice: InvoiceBill
   )
   const books = await loadBooks(writer, invoice.aid, { refs: [ref, ...adjusted] })
   if (books.bill(ref) !== undefined) {
-    throw new BillingError(`account ${invoice.aid} has an invoice ${invoice.invoiceId} already`)
+    throw new BillingError(
+      `account ${invoice.aid} has an invoice ${invoice.invoiceId} already`,
+      'refused',
+    )
   }
   addInvoiceBill(books, invoice)
   saveBooks(writer, books, 'invoice')
@@ -119,5 +125,5 @@ export async function postRemoval(writer: BooksWriter, document: BillDocument): 
 }
 
 function belongsToOthers(): BillingError {
-  return new BillingError('it belongs to other payments of the account')
+  return new BillingError('it belongs to other payments of the account', 'refused')
 }

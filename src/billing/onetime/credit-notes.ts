@@ -47,10 +47,13 @@ export function allotted(
   let open = new Exact(total)
   const adjusted = requested.map(({ invoiceId, amount: amountValue }) => {
     const most = leftOfInvoices.get(invoiceId)
-    if (most === undefined) throw new BillingError(`adjusts: there is no invoice ${invoiceId}`)
+    if (most === undefined)
+      throw new BillingError(`adjusts: there is no invoice ${invoiceId}`, { path: 'adjusts' })
     const amount = new Exact(amountValue ?? open)
     if (amount.lessThanOrEqualTo(0)) {
-      throw new BillingError(`adjusts: the amount for invoice ${invoiceId} must be above 0`)
+      throw new BillingError(`adjusts: the amount for invoice ${invoiceId} must be above 0`, {
+        path: 'adjusts',
+      })
     }
     if (amount.minus(most).greaterThan(tolerance) || most.isZero()) {
       const digits = currencyDigits(currencyCode)
@@ -58,13 +61,16 @@ export function allotted(
       const [left, requestedText] = [most, amount].map(text)
       throw new BillingError(
         `adjusts: invoice ${invoiceId} has ${left} left, less than ${requestedText}`,
+        { path: 'adjusts' },
       )
     }
     open = open.minus(amount)
     return { invoiceId, amount: amount.greaterThan(most) ? most : amount }
   })
   if (open.abs().greaterThan(tolerance)) {
-    throw new BillingError('adjusts: the amounts do not add up to the total of the credit note')
+    throw new BillingError('adjusts: the amounts do not add up to the total of the credit note', {
+      path: 'adjusts',
+    })
   }
   return adjusted
 }

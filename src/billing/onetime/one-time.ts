@@ -1,4 +1,5 @@
 /** An invoice outside of cycles, from lines that were prepared as credits. */
+
 import { type Actor, plainActor } from '../../catalog/actor.ts'
 import type { ClientSession } from '../../catalog/collections.ts'
 import type { Catalog } from '../../catalog/connection.ts'
@@ -9,6 +10,7 @@ import type { CreditLineDocument } from '../../catalog/records/usage/credit-line
 import { BILLRUN } from '../../catalog/settings/money/billrun-settings.ts'
 import { readCategory } from '../../catalog/settings/stored-config.ts'
 import type { Config } from '../../config/schema.ts'
+import { about } from '../../domain/field-errors.ts'
 import type { Fields } from '../../domain/fields.ts'
 import { sumOf } from '../amount.ts'
 import type { LastKeys } from '../credit/credit-data.ts'
@@ -162,7 +164,7 @@ async function adjustmentsFor(
   if (adjusts.length === 0) return []
   const { due } = invoicePartsOf(document)
   if (!due.isNegative()) {
-    throw new BillingError('adjusts: the total of a credit note must be negative')
+    throw new BillingError(...about('adjusts:', 'the total of a credit note must be negative'))
   }
   // Each line may be rounded by less than the smallest unit.
   const { currencyCode } = config.rating
@@ -197,7 +199,7 @@ async function documentOf(
       ? revisionAt(catalog, of, atMs)
       : Promise.resolve(customerRevision(customers, of, atMs))
   const account = await find({ type: 'account', aid })
-  if (account === null) throw new BillingError(`aid: there is no account ${aid}`)
+  if (account === null) throw new BillingError(...about('aid:', `there is no account ${aid}`))
   const subscribers: InvoicedSubscriber[] = []
   for (const sid of sids) {
     const document = await find({ type: 'subscriber', aid, sid })
@@ -235,7 +237,7 @@ function customerRevision(
 ): Fields | null {
   const customer = customers.find(({ aid }) => aid === of.aid)
   if (customer === undefined) return null
-  if (customer.problem !== null) throw new BillingError(customer.problem)
+  if (customer.problem !== null) throw new BillingError(customer.problem, { path: 'aid' })
   const { account, subscribers } = customer
   const own = of.type === 'account' ? account : subscribers.filter(({ sid }) => sid === of.sid)
   return latestAt(own, atMs)

@@ -13,8 +13,8 @@ export async function withdrawInvoice(
   const { aid, billrun_key: key, invoice_id: id } = invoice
   const filter = { aid, type: 'inv', invoice_id: id } as const
   const bill = await catalog.bills.findOne(filter, { session })
-  if (bill === null) throw new BillingError(`there is no bill of invoice ${id}`)
-  if ((bill.paid_by ?? []).length > 0) throw new BillingError(`invoice ${id} is paid`)
+  if (bill === null) throw new BillingError(`there is no bill of invoice ${id}`, 'refused')
+  if ((bill.paid_by ?? []).length > 0) throw new BillingError(`invoice ${id} is paid`, 'refused')
   await catalog.bills.deleteOne(filter, { session })
   await postRemoval(writer, bill)
   await catalog.billrun.deleteOne({ aid, billrun_key: key }, { session })

@@ -1,10 +1,11 @@
 /** `adjustpayments` and `reject`: later decisions on payments, in one transaction each. */
+import { missing } from '../../domain/field-errors.ts'
 import type { Fields } from '../../domain/fields.ts'
 import { amountFrom, rounded } from '../amount.ts'
 import type { AccountBooks } from '../books/account-books.ts'
 import { type Bill, isActive, isUnconfirmed, refOf } from '../books/bill.ts'
 import { type BooksWriter, saveBooks } from '../books/store-books.ts'
-import { BillingError } from '../errors.ts'
+import { BillingError, withinEach } from '../errors.ts'
 import { nextTxids } from '../numbers.ts'
 import { canBeConfirmed, canBeUnconfirmed, confirmPayment, unconfirmPayment } from './confirm.ts'
 import type { PaymentMethod } from './methods.ts'
@@ -39,14 +40,15 @@ export async function adjustPayments(
   adjustments: readonly unknown[],
   rules: PaymentRules,
 ): Promise<Adjusted> {
-  if (adjustments.length === 0) throw new BillingError('No adjustments found')
-  const parsed = adjustments.map(adjustmentOf)
-  refuseDuplicates(parsed)
+  if (adjustments.length === 0)
+    throw new BillingError('No adjustments found', { path: 'adjustments', code: 'missing' })
+  const parsed = withinEach('adjustments', adjustments, adjustmentOf)
+  refuseDuplicates('adjustments', parsed)
   const { byAccount, unknown } = await findPayments(
     writer,
     parsed.map(({ id }) => id),
   )
-  if (unknown.length > 0) throw new BillingError('Unknown id')
+  if (unknown.length > 0) throw new BillingError('Unknown id', { path: 'adjustments' })
   const unsaved: string[] = []
   for (const books of byAccount) {
     for (const { id, fields } of parsed) {
@@ -74,19 +76,22 @@ function adjustmentOf(value: unknown): Adjustment {
 }
 
 function nothingToCorrect(id: unknown): BillingError {
-  return new BillingError(`Missing payment method or amount for payment ${textOf(id)}`)
+  return new BillingError(
+    `Missing payment method or amount for payment ${textOf(id)}`,
+    missing(['method', 'amount']),
+  )
 }
 
 function idOf({ id }: Fields): string {
   const isText = typeof id === 'string' || typeof id === 'number'
-  if (!isText || id === '') throw new BillingError('Missing id')
+  if (!isText || id === '') throw new BillingError('Missing id', { path: 'id', code: 'missing' })
   return String(id)
 }
 
-function refuseDuplicates(parsed: readonly { readonly id: string }[]): void {
+function refuseDuplicates(path: string, parsed: readonly { readonly id: string }[]): void {
   const seen = new Set<string>()
   for (const { id } of parsed) {
-    if (seen.has(id)) throw new BillingError(`Duplicate id ${textOf(id)}`)
+    if (seen.has(id)) throw new BillingError(`Duplicate id ${textOf(id)}`, { path })
     seen.add(id)
   }
 }
@@ -102,7 +107,8 @@ async function adjust(
   const { action } = fields
   if (isNothing(action)) return correct(writer, books, bill, fields, rules)
   const known = ACTIONS.find((each) => each === action)
-  if (known === undefined) throw new BillingError(`Illegal action ${textOf(action)}`)
+  if (known === undefined)
+    throw new BillingError(`Illegal action ${textOf(action)}`, { path: 'action' })
   await decide(writer, books, bill, known, fields)
   return true
 }
@@ -136,7 +142,8 @@ async function correct(
   rules: PaymentRules,
 ): Promise<boolean> {
   const method = ADJUSTABLE.has(fields['method']) ? (fields['method'] as PaymentMethod) : null
-  if (method === null) throw new BillingError(`Illegal payment method ${textOf(fields['method'])}`)
+  if (method === null)
+    throw new BillingError(`Illegal payment method ${textOf(fields['method'])}`, { path: 'method' })
   const isKept = isNothing(fields['amount'])
   if (isKept && bill.fields.method === method) throw nothingToCorrect(fields['id'])
   const isApplicable = ADJUSTABLE.has(bill.fields.method) && !isUnconfirmed(bill)
@@ -172,7 +179,7 @@ function correctionOrder(
 }
 
 function notApplicable(bill: Bill): BillingError {
-  return new BillingError(`Payment ${refOf(bill).id} not applicable`)
+  return new BillingError(`Payment ${refOf(bill).id} not applicable`, 'refused')
 }
 
 export interface Rejected {
@@ -186,20 +193,23 @@ export async function rejectPayments(
   rejections: readonly unknown[],
   rules: PaymentRules,
 ): Promise<Rejected> {
-  if (rejections.length === 0) throw new BillingError('No rejections found')
-  const parsed = rejections.map(rejectedOf)
-  refuseDuplicates(parsed)
+  if (rejections.length === 0)
+    throw new BillingError('No rejections found', { path: 'rejections', code: 'missing' })
+  const parsed = withinEach('rejections', rejections, rejectedOf)
+  refuseDuplicates('rejections', parsed)
   const { byAccount, unknown } = await findPayments(
     writer,
     parsed.map(({ id }) => id),
   )
   const [first] = unknown
-  if (first !== undefined) throw new BillingError(`Unknown id ${textOf(first)}`)
+  if (first !== undefined)
+    throw new BillingError(`Unknown id ${textOf(first)}`, { path: 'rejections' })
   for (const books of byAccount) {
     for (const { id, fields } of parsed) {
       const bill = books.bill({ type: 'rec', id })
       if (bill === undefined) continue
-      if (bill.fields.rejected === true) throw new BillingError(`Payment ${id} already rejected`)
+      if (bill.fields.rejected === true)
+        throw new BillingError(`Payment ${id} already rejected`, 'refused')
       if (!isActive(bill) || !canBeTakenBack(books, bill)) throw notApplicable(bill)
       const [txid = ''] = await nextTxids(writer, 1)
       takeBack(books, bill, 'reject', { txid, further: rejectionFields(fields, rules) })
@@ -215,7 +225,7 @@ function rejectedOf(value: unknown): Adjustment {
   const id = idOf(fields)
   const { rejection } = fields
   if (typeof rejection !== 'object' || rejection === null || Object.keys(rejection).length === 0) {
-    throw new BillingError('Missing rejection params')
+    throw new BillingError('Missing rejection params', { path: 'rejection', code: 'missing' })
   }
   return { id, fields }
 }
@@ -223,7 +233,7 @@ function rejectedOf(value: unknown): Adjustment {
 function rejectionFields(fields: Fields, rules: PaymentRules): Fields {
   const urt = isNothing(fields['urt']) ? null : rules.dateOf(fields['urt'])
   if (!isNothing(fields['urt']) && urt === null) {
-    throw new BillingError('Field urt should be of type Date')
+    throw new BillingError('Field urt should be of type Date', { path: 'urt' })
   }
   return { ...rejectionOf(fields), ...(urt === null ? {} : { urt }) }
 }

@@ -28,17 +28,19 @@ const LABELS = { inv: 'Invoice', rec: 'Payment' } as const
  */
 export function linkWishes(value: unknown, digits: number): LinkWish[] {
   if (value === undefined || value === null || value === '') return []
-  if (typeof value !== 'object') throw new BillingError('pays and paid_by must be objects or lists')
+  if (typeof value !== 'object')
+    throw new BillingError('pays and paid_by must be objects or lists', 'invalid')
   const wishes = Array.isArray(value)
     ? value.map((member: unknown) => wishOf(member, digits))
     : Object.entries(value).flatMap(([type, byId]) => wishesOf(type, byId, digits))
-  if (wishes.length > LINKS_MAX) throw new BillingError(`pays and paid_by: at most ${LINKS_MAX}`)
+  if (wishes.length > LINKS_MAX)
+    throw new BillingError(`pays and paid_by: at most ${LINKS_MAX}`, 'invalid')
   return merged(wishes)
 }
 
 function wishOf(member: unknown, digits: number): LinkWish {
   if (typeof member !== 'object' || member === null) {
-    throw new BillingError('members of pays and paid_by have type, id and amount')
+    throw new BillingError('members of pays and paid_by have type, id and amount', 'invalid')
   }
   const { type, id, amount } = member as Record<string, unknown>
   return { ...refFrom(String(type), id), amount: linkAmount(amount, digits) }
@@ -46,7 +48,7 @@ function wishOf(member: unknown, digits: number): LinkWish {
 
 function wishesOf(type: string, byId: unknown, digits: number): LinkWish[] {
   if (typeof byId !== 'object' || byId === null) {
-    throw new BillingError(`${type} must have an amount by id`)
+    throw new BillingError(`${type} must have an amount by id`, 'invalid')
   }
   return Object.entries(byId).map(([id, amount]) => ({
     ...refFrom(type, id),
@@ -55,7 +57,8 @@ function wishesOf(type: string, byId: unknown, digits: number): LinkWish[] {
 }
 
 function refFrom(type: string, id: unknown): BillRef {
-  if (type !== 'inv' && type !== 'rec') throw new BillingError(`Unknown type of bill ${type}`)
+  if (type !== 'inv' && type !== 'rec')
+    throw new BillingError(`Unknown type of bill ${type}`, 'invalid')
   const text = typeof id === 'string' || typeof id === 'number' ? String(id) : ''
   if (type === 'rec') return { type, id: text }
   return { type, id: /^\d{1,15}$/.test(text) ? Number(text) : -1 }
@@ -83,7 +86,7 @@ export function linkWished(books: AccountBooks, bill: Bill, wishes: readonly Lin
   const pairs = wishes.map((wish) => ({ wish, other: otherOf(books, bill, wish) }))
   const total = sumOf(wishes.map(({ amount }) => amount ?? ZERO))
   if (total.greaterThan(openAmount(bill))) {
-    throw new BillingError('Total to pay is less than the subtotals')
+    throw new BillingError('Total to pay is less than the subtotals', 'refused')
   }
   for (const { wish, other } of pairs) {
     const [debt, credit] = isDebt(bill) ? [bill, other] : [other, bill]
@@ -96,14 +99,15 @@ function otherOf(books: AccountBooks, bill: Bill, wish: LinkWish): Bill {
   const other = books.bill(wish)
   const isCovered = isDebt(bill) ? other?.due.lessThan(0) : other && isDebt(other)
   if (other === undefined || other === bill || !isCovered || !isActive(other)) {
-    throw new BillingError(`Unknown ${label}/s for account ${books.aid}`)
+    throw new BillingError(`Unknown ${label}/s for account ${books.aid}`, 'refused')
   }
   if (paidStateOf(other) === '1') {
-    throw new BillingError(`${label} ${wish.id} already paid`)
+    throw new BillingError(`${label} ${wish.id} already paid`, 'refused')
   }
-  if (wish.amount === null) throw new BillingError(`Illegal amount for ${label} ${wish.id}`)
+  if (wish.amount === null)
+    throw new BillingError(`Illegal amount for ${label} ${wish.id}`, 'refused')
   if (wish.amount.greaterThan(openAmount(other)) || (isDebt(bill) && isUnconfirmed(other))) {
-    throw new BillingError(`${label} ${wish.id} cannot be overpaid`)
+    throw new BillingError(`${label} ${wish.id} cannot be overpaid`, 'refused')
   }
   return other
 }

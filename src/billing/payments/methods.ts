@@ -1,4 +1,5 @@
 /** Methods of payment and the fields that each requires. */
+import { missing } from '../../domain/field-errors.ts'
 import type { Fields } from '../../domain/fields.ts'
 import { BillingError } from '../errors.ts'
 
@@ -31,10 +32,12 @@ export function paymentMethodOf(name: string): PaymentMethod {
   if (name === INSTALLMENT_AGREEMENT) {
     throw new BillingError(
       'Method installment_agreement must be transferred with action split_bill',
+      { path: 'action' },
     )
   }
   const method = PAYMENT_METHODS.find((each) => each === name)
-  if (method === undefined) throw new BillingError(`Unknown payment method ${name}`)
+  if (method === undefined)
+    throw new BillingError(`Unknown payment method ${name}`, { path: 'method' })
   return method
 }
 
@@ -75,10 +78,11 @@ export function requireFields(method: PaymentMethod, fields: Fields): void {
   const { label, needsDirection, always, toCustomer } = requirement
   const { dir } = fields
   if (needsDirection && (dir === undefined || dir === null || dir === '')) {
-    throw new BillingError('dir not supplied.')
+    throw new BillingError('dir not supplied.', { path: 'dir', code: 'missing' })
   }
   const names = dir === 'tc' ? [...always, ...toCustomer] : always
-  if (names.some((name) => fields[name] === undefined || fields[name] === null)) {
-    throw new BillingError(`${label}: Insufficient options supplied.`)
+  const absent = names.filter((name) => fields[name] === undefined || fields[name] === null)
+  if (absent.length > 0) {
+    throw new BillingError(`${label}: Insufficient options supplied.`, missing(absent))
   }
 }

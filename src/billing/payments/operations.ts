@@ -1,5 +1,7 @@
 /** Payments, deposits and cancellations in one transaction each. */
+
 import { exactAmount, storedAmount } from '../../catalog/records/money/exact-amount.ts'
+import type { FieldIssue } from '../../domain/field-errors.ts'
 import type { Fields } from '../../domain/fields.ts'
 import { amountFrom, rounded, sumOf, ZERO } from '../amount.ts'
 import type { AccountBooks } from '../books/account-books.ts'
@@ -49,7 +51,7 @@ export async function useDeposits(
 }
 
 function notDeposits(): BillingError {
-  return new BillingError('One or more of the input IDs are not deposits')
+  return new BillingError('One or more of the input IDs are not deposits', { path: 'txid' })
 }
 
 export interface CancelOptions {
@@ -62,7 +64,7 @@ export interface CancelOptions {
 
 export interface Cancelled {
   readonly succeeded: readonly string[]
-  readonly errors: readonly string[]
+  readonly errors: readonly FieldIssue[]
 }
 
 /**
@@ -76,9 +78,12 @@ export async function cancelPayments(
 ): Promise<Cancelled> {
   const parsed = cancellations.map(cancellationOf)
   const named = parsed.filter(({ txid }) => txid !== '')
+  const at = (txid: string) => `cancellations.${parsed.findIndex((each) => each.txid === txid)}`
   const txids = named.map(({ txid }) => txid)
   const { byAccount, unknown } = await findPayments(writer, txids)
-  const errors = unknown.map((txid) => `${textOf(txid)} Not Found`)
+  const errors: FieldIssue[] = unknown.map((txid) => {
+    return { path: `${at(txid)}.txid`, reason: `${textOf(txid)} Not Found` }
+  })
   const succeeded: string[] = []
   const seen = new Set<string>()
   for (const books of byAccount) {
@@ -90,7 +95,7 @@ export async function cancelPayments(
         : refusal(books, bill, amount, digits)
       seen.add(txid)
       if (error !== null) {
-        errors.push(error)
+        errors.push({ path: at(txid), reason: error, code: 'refused' })
         continue
       }
       const [opposite = ''] = await nextTxids(writer, 1)
@@ -102,7 +107,10 @@ export async function cancelPayments(
     }
   }
   const without = parsed.length - named.length
-  if (without > 0) errors.push(`${without} payments was transferred without txid`)
+  if (without > 0) {
+    const reason = `${without} payments was transferred without txid`
+    errors.push({ path: `${at('')}.txid`, reason, code: 'missing' })
+  }
   if (errors.length > 0 && !ignoreErrors) return { succeeded: [], errors }
   for (const books of byAccount) saveBooks(writer, books, 'cancel_payments')
   return { succeeded, errors }

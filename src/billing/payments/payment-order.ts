@@ -1,9 +1,11 @@
 /** Checked members of `payments`: amounts, directions and links. */
+
 import type { Exact } from '../../catalog/records/money/exact-amount.ts'
+import { missing } from '../../domain/field-errors.ts'
 import type { Fields } from '../../domain/fields.ts'
 import { amountFrom, rounded } from '../amount.ts'
 import type { MoneyFormat } from '../currency.ts'
-import { BillingError } from '../errors.ts'
+import { BillingError, within } from '../errors.ts'
 import { type LinkWish, linkWishes } from './link-wishes.ts'
 import { type PaymentMethod, requireFields } from './methods.ts'
 
@@ -72,7 +74,7 @@ export function paymentOrder(
   const { aid, amount } = partiesOf(fields, isDeposit, rules.digits)
   const dir = directionOf(fields['dir'], forced.dir)
   if (isDeposit && dir === 'tc') {
-    throw new BillingError('Deposit can only be received from customer')
+    throw new BillingError('Deposit can only be received from customer', { path: 'dir' })
   }
   requireFields(method, forced.dir === undefined ? fields : { ...fields, dir })
   const source = fields['source'] ?? 'web'
@@ -80,11 +82,15 @@ export function paymentOrder(
     throw new BillingError(
       `Undefined payment source: ${textOf(source)}, for account id: ${aid}, ` +
         `amount: ${rules.money(amount)}. This payment wasn't saved.`,
+      { path: 'source' },
     )
   }
-  const [links, others] = dir === 'fc' ? ['pays', 'paid_by'] : ['paid_by', 'pays']
-  if (!isNothing(fields[others as string])) {
-    throw new BillingError(`A payment with dir ${dir} has ${links}, not ${others}`)
+  const [links, others] =
+    dir === 'fc' ? (['pays', 'paid_by'] as const) : (['paid_by', 'pays'] as const)
+  if (!isNothing(fields[others])) {
+    throw new BillingError(`A payment with dir ${dir} has ${links}, not ${others}`, {
+      path: others,
+    })
   }
   return {
     aid,
@@ -92,7 +98,7 @@ export function paymentOrder(
     amount,
     dir,
     isDeposit,
-    links: linkWishes(fields[links as string], rules.digits),
+    links: within(links, () => linkWishes(fields[links], rules.digits)),
     urt: dateIn(fields, 'urt', rules),
     ...(rules.switchLinks === true && { switchLinks: true }),
     fields: { source, ...furtherFields(fields, rules) },
@@ -101,7 +107,7 @@ export function paymentOrder(
 
 function fieldsOf(item: unknown): Fields {
   if (typeof item === 'object' && item !== null && !Array.isArray(item)) return item as Fields
-  throw new BillingError(`${BASE}: Insufficient options supplied.`)
+  throw new BillingError(`${BASE}: Insufficient options supplied.`, missing(['aid', 'amount']))
 }
 
 function partiesOf(
@@ -110,8 +116,9 @@ function partiesOf(
   digits: number,
 ): { aid: number; amount: Exact } {
   const { aid: aidValue, amount: amountValue } = fields
-  if (isNothing(aidValue) || isNothing(amountValue)) {
-    throw new BillingError(`${BASE}: Insufficient options supplied.`)
+  const absent = ['aid', 'amount'].filter((name) => isNothing(fields[name]))
+  if (absent.length > 0) {
+    throw new BillingError(`${BASE}: Insufficient options supplied.`, missing(absent))
   }
   const aid = integerFrom(aidValue)
   const sent = amountFrom(amountValue)
@@ -124,16 +131,17 @@ function partiesOf(
 export function wrongInput(aid: unknown, amount: unknown): BillingError {
   return new BillingError(
     `${BASE}: Wrong input. Was: Customer: ${textOf(aid)}, amount: ${textOf(amount)}.`,
+    { path: integerFrom(aid) === null ? 'aid' : 'amount' },
   )
 }
 
 function directionOf(value: unknown, forced: 'fc' | 'tc' | undefined): 'fc' | 'tc' {
   if (!isNothing(value) && value !== 'fc' && value !== 'tc') {
-    throw new BillingError("direction could be either 'fc' or 'tc'")
+    throw new BillingError("direction could be either 'fc' or 'tc'", { path: 'dir' })
   }
   if (forced === undefined) return value === 'tc' ? 'tc' : 'fc'
   if (!isNothing(value) && value !== forced) {
-    throw new BillingError(`direction must be '${forced}' for this action`)
+    throw new BillingError(`direction must be '${forced}' for this action`, { path: 'dir' })
   }
   return forced
 }
@@ -176,7 +184,7 @@ export function dateIn(fields: Fields, name: string, rules: PaymentRules): Date 
   const value = fields[name]
   if (isNothing(value)) return null
   const date = rules.dateOf(value)
-  if (date === null) throw new BillingError(`Field ${name} should be of type Date`)
+  if (date === null) throw new BillingError(`Field ${name} should be of type Date`, { path: name })
   return date
 }
 
@@ -186,10 +194,12 @@ export function textIn(fields: Fields, name: string): string | null {
   const isText = typeof value === 'string' || typeof value === 'number'
   const text = isText ? String(value) : ''
   if (!isText || text.includes('\0')) {
-    throw new BillingError(`Field ${name} should be of type String`)
+    throw new BillingError(`Field ${name} should be of type String`, { path: name })
   }
   if (text.length > TEXT_LENGTH_MAX) {
-    throw new BillingError(`Field ${name} has more than ${TEXT_LENGTH_MAX} characters`)
+    throw new BillingError(`Field ${name} has more than ${TEXT_LENGTH_MAX} characters`, {
+      path: name,
+    })
   }
   return text
 }

@@ -51,7 +51,8 @@ function billOfOrder(books: AccountBooks, order: PaymentOrder, txid: string): Bi
     ...(method === 'automatic' ? { waiting_for_confirmation: true } : {}),
   }
   if (!isDeposit) return newBill(common, dir === 'fc' ? amount.negated() : amount)
-  if (method === 'write_off') throw new BillingError('Method write_off cannot be a deposit')
+  if (method === 'write_off')
+    throw new BillingError('Method write_off cannot be a deposit', { path: 'deposit' })
   const deposit = { deposit: true, deposit_amount: storedAmount(amount), freeze_date: common.urt }
   return newBill({ ...common, ...deposit }, ZERO)
 }
@@ -66,6 +67,7 @@ function refuseWrittenOffRest({ aid, currencyCode }: AccountBooks, bill: Bill): 
   throw new BillingError(
     `Method write_off: amount ${money(bill.amount)} is bigger than the open ${what} ` +
       `of account ${aid}`,
+    { path: 'amount' },
   )
 }
 

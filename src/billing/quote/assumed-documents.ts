@@ -55,7 +55,7 @@ export function readAssumed(
     return { documents, catalogue }
   } catch (error) {
     if (!(error instanceof FieldError)) throw error
-    throw new FieldError(error.path.replace(/^catalogue/, path), error.reason)
+    throw new FieldError(error.path.replace(/^catalogue/, path), error.reason, error.code)
   }
 }
 

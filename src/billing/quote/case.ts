@@ -131,7 +131,7 @@ export function readCase(value: unknown, defaults: QuoteSettings): QuoteCase {
 /** Throws `FieldError` for an unknown key. */
 export function onlyKeys(fields: Fields, path: string, known: readonly string[]): void {
   for (const key of Object.keys(fields)) {
-    if (!known.includes(key)) throw new FieldError(within(path, key), 'is not known')
+    if (!known.includes(key)) throw new FieldError(within(path, key), 'is not known', 'unknown')
   }
 }
 
@@ -213,7 +213,11 @@ function eventAt(event: Fields, path: string, known: readonly string[]): CaseEve
     fields: requestFieldsAt(event, path),
   }
   if (isRefund && read.sessionId === '') {
-    throw new FieldError(`${path}.session_id`, 'is missing: it names the event to be refunded')
+    throw new FieldError(
+      `${path}.session_id`,
+      'is missing: it names the event to be refunded',
+      'missing',
+    )
   }
   return read
 }
@@ -241,7 +245,7 @@ function plainAt(value: unknown, path: string): string {
 export const UNIT_DIGITS_MAX = 6
 
 function decimalAt(value: unknown, path: string): ExactDecimal {
-  if (value === undefined) throw new FieldError(path, 'is missing')
+  if (value === undefined) throw new FieldError(path, 'is missing', 'missing')
   const decimal = decimalOf(value)
   if (decimal === null) throw new FieldError(path, 'must be a number or decimal text')
   atMostDecimals(value, decimal, path, UNIT_DIGITS_MAX)

@@ -194,6 +194,6 @@ function inCase<T>(path: string, compile: () => T): T {
     return compile()
   } catch (error) {
     if (!(error instanceof FieldError)) throw error
-    throw new FieldError(error.path === '' ? path : `${path}.${error.path}`, error.reason)
+    throw error.under(path)
   }
 }

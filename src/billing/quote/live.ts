@@ -162,5 +162,7 @@ async function profileOf(
   const query = { key: 'sid', value: String(sid), atMs }
   const stored = outside === null ? null : await findProfile(catalog, query, () => true)
   if (stored !== null) return stored.profile
-  throw new BillingError(`there is no subscriber ${sid} at ${new Date(atMs).toISOString()}`)
+  throw new BillingError(`there is no subscriber ${sid} at ${new Date(atMs).toISOString()}`, {
+    path: 'sid',
+  })
 }

@@ -77,7 +77,7 @@ export function settingsAt(value: unknown, defaults: QuoteSettings): QuoteSettin
   if (value === undefined) return defaults
   const config = objectAt(value, 'config')
   for (const key of Object.keys(config)) {
-    if (!CONFIG_KEYS.includes(key)) throw new FieldError(`config.${key}`, 'is not known')
+    if (!CONFIG_KEYS.includes(key)) throw new FieldError(`config.${key}`, 'is not known', 'unknown')
   }
   const { cycle_day: day, default_tax: tax, time_zone: zone } = config
   const timeZone =

@@ -44,7 +44,7 @@ export async function readAssumed(
   if (!isObject(change)) throw new FieldError('', 'must be an object with lists of revisions')
   const unknown = Object.keys(change).find((name) => !(name in KINDS))
   if (unknown !== undefined) {
-    throw new FieldError(unknown, `is not one of ${Object.keys(KINDS).join(', ')}`)
+    throw new FieldError(unknown, `is not one of ${Object.keys(KINDS).join(', ')}`, 'unknown')
   }
   const assumed = Object.fromEntries(
     Object.keys(KINDS).map((kind) => [kind, new Map<string, StoredRevision[]>()]),
@@ -57,8 +57,7 @@ export async function readAssumed(
         await assume(catalog, kind, item, { timeZone, services, found: assumed[kind] })
       } catch (error) {
         if (!(error instanceof FieldError)) throw error
-        const at = error.path === '' ? path : `${path}.${error.path}`
-        throw new FieldError(at, error.reason)
+        throw error.under(path)
       }
     }
   }
@@ -95,7 +94,7 @@ async function assume(
 ): Promise<void> {
   const { collection, type, key } = KINDS[kind]
   const id = item[key]
-  if (isUnset(id)) throw new FieldError(key, 'is missing')
+  if (isUnset(id)) throw new FieldError(key, 'is missing', 'missing')
   const stored = found.get(String(id)) ?? (await readStored(catalog, kind, id))
   const isAccount = kind === 'account'
   const definition = isAccount ? ENTITIES.subscribers[1] : ENTITIES[collection][0]
@@ -103,7 +102,8 @@ async function assume(
   const from = dateAt(dated['from'], 'from')
   const to = isUnset(item['to']) ? null : dateAt(withDates(item, ['to'], timeZone)['to'], 'to')
   if (from === null) {
-    if (to === null) throw new FieldError('from', 'is missing; to end the entity, give only to')
+    if (to === null)
+      throw new FieldError('from', 'is missing; to end the entity, give only to', 'missing')
     if (stored.length === 0) throw new FieldError(key, `is not stored: ${String(id)}`)
     found.set(String(id), endedAt(stored, to, kind))
     return

@@ -74,7 +74,7 @@ export function documentThreads(
       } catch (error) {
         if (signal?.aborted) throw new ReadCancelledError(`${nameOf(subject)}: cancelled`)
         const isTooLarge = (error as NodeJS.ErrnoException).code === 'ERR_WORKER_OUT_OF_MEMORY'
-        throw isTooLarge ? new BillingError(`${nameOf(subject)} ${TOO_LARGE}`) : error
+        throw isTooLarge ? new BillingError(`${nameOf(subject)} ${TOO_LARGE}`, 'refused') : error
       }
     },
     close: () => piscina.destroy(),
@@ -121,6 +121,6 @@ function errorOf({ kind, message }: DocumentFailure): Error {
   if (kind === 'outage') return new CatalogUnavailableError(message)
   if (kind === 'e-invoice') return new EInvoiceError(message)
   if (kind === 'nothing') return new NothingToInvoiceError()
-  if (kind === 'refused') return new BillingError(message)
+  if (kind === 'refused') return new BillingError(message, 'refused')
   return new CustomerSystemError(kind, message)
 }

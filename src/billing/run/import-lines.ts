@@ -74,7 +74,10 @@ async function refuseRun(catalog: Catalog, keys: readonly string[]): Promise<voi
   ])
   const key = run?.key ?? invoice?.billrun_key
   if (key === undefined) return
-  throw new BillingError(`lines of cycle ${first} come too late: cycle ${key} was run here`)
+  throw new BillingError(
+    `lines of cycle ${first} come too late: cycle ${key} was run here`,
+    'refused',
+  )
 }
 
 async function foreignStamps(catalog: Catalog, stamps: readonly string[]): Promise<string[]> {

@@ -140,7 +140,7 @@ async function documentOf(documents: Documents, invoice: BillrunDocument): Promi
   } catch (error) {
     if (!(error instanceof BillingError)) throw error
     const text = `the e-mail of invoice ${invoice.invoice_id} has no PDF: ${error.message}`
-    throw new BillingError(text, { cause: error })
+    throw new BillingError(text, 'refused', { cause: error })
   }
 }
 

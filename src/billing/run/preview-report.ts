@@ -71,7 +71,8 @@ export async function checkAccounts(
     deleted: { $ne: true },
   } as never)
   const missing = named.find((one) => !(found as number[]).includes(one))
-  if (missing !== undefined) throw new BillingError(`the account ${missing} does not exist`)
+  if (missing !== undefined)
+    throw new BillingError(`the account ${missing} does not exist`, { path: 'aid' })
 }
 
 /**

@@ -67,7 +67,7 @@ export async function beginRun(
     if (found !== null && found.state !== 'finished')
       return continued(stores, session, found, actor)
     if (!rerun && (found !== null || (await hasInvoices(catalog, cycle, session)))) {
-      throw new BillingError('For rerun pass rerun value as true')
+      throw new BillingError('For rerun pass rerun value as true', { path: 'rerun' })
     }
     const document: CycleRunDocument = {
       _id: cycle.id,

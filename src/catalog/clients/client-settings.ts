@@ -93,7 +93,7 @@ const REASONS: Readonly<Record<string, string>> = {
 export function storedClient(value: unknown, path: string): StoredClient {
   const client = checked(StoredSchema, value, path)
   if (client.hash === undefined && client.key === undefined) {
-    throw new FieldError(`${path}.hash`, 'is missing')
+    throw new FieldError(`${path}.hash`, 'is missing', 'missing')
   }
   return client
 }
@@ -109,7 +109,8 @@ function checked<T extends TSchema>(schema: T, value: unknown, path: string): St
   const fields = problem.path.slice(1).split('/')
   const at = [path, ...fields].filter((step) => step !== '').join('.')
   const [field = ''] = fields
-  if (problem.message === 'Expected required property') throw new FieldError(at, 'is missing')
-  if (problem.message === 'Unexpected property') throw new FieldError(at, 'is not known')
+  if (problem.message === 'Expected required property')
+    throw new FieldError(at, 'is missing', 'missing')
+  if (problem.message === 'Unexpected property') throw new FieldError(at, 'is not known', 'unknown')
   throw new FieldError(at, REASONS[field] ?? 'has an invalid value')
 }

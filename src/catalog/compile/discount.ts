@@ -65,7 +65,7 @@ export function conditionsAt(value: unknown, path: string): readonly FieldCondit
 }
 
 function comparedAt(op: FieldCondition['op'], value: unknown, path: string): unknown {
-  if (value === undefined && op !== 'exists') throw new FieldError(path, 'is missing')
+  if (value === undefined && op !== 'exists') throw new FieldError(path, 'is missing', 'missing')
   if (op === 'is') return oneOfAt(value, path, STATES)
   return op === 'regex' ? patternAt(textAt(value, path), path) : value
 }

@@ -81,7 +81,7 @@ export function conditionsAt(value: unknown, path: string): readonly Condition[]
 
 /** The value itself; for `regex` the compiled expression. */
 function valueAt(op: Condition['op'], value: unknown, path: string): unknown {
-  if (value === undefined && op !== 'exists') throw new FieldError(path, 'is missing')
+  if (value === undefined && op !== 'exists') throw new FieldError(path, 'is missing', 'missing')
   if (op === 'in' || op === 'nin') arrayAt(value, path)
   if (op !== 'regex') return value
   return patternAt(textAt(value, path), path)

@@ -147,7 +147,7 @@ function intervalAt(value: unknown, path: string): ExactDecimal {
 
 /** Units of a bound or an interval. */
 function unitsAt(value: unknown, path: string): ExactDecimal {
-  if (value === undefined) throw new FieldError(path, 'is missing')
+  if (value === undefined) throw new FieldError(path, 'is missing', 'missing')
   const units = decimalOf(value)
   if (units === null) throw new FieldError(path, 'must be a number or UNLIMITED')
   if (units.digits < 0n) throw new FieldError(path, `must not be negative, is ${value}`)

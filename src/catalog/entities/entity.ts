@@ -105,9 +105,12 @@ export function checkSchema(schema: TObject, document: unknown): void {
     const path = pointer.slice(1).replaceAll('/', '.')
     const expected: unknown = part['expected']
     const refused = expected === undefined ? message : `must be ${expected}`
-    const reason = value === undefined ? 'is missing' : refused
+    const isMissing = value === undefined
+    const issue = isMissing
+      ? ({ reason: 'is missing', code: 'missing' } as const)
+      : { reason: refused }
     // The first of several errors of a field is the most general one.
-    if (!issues.has(path)) issues.set(path, { path, reason })
+    if (!issues.has(path)) issues.set(path, { path, ...issue })
   }
   throwIssues([...issues.values()])
 }

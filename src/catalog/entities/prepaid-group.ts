@@ -99,7 +99,7 @@ function checkEntry(entry: Fields, path: string): void {
 function checkInclude(entry: Fields, path: string): void {
   const { pp_includes_external_id: id, pp_includes_name: name } = entry
   if (isUnset(id) && isUnset(name)) {
-    throw new FieldError(`${path}.pp_includes_external_id`, 'is missing')
+    throw new FieldError(`${path}.pp_includes_external_id`, 'is missing', 'missing')
   }
   if (!isUnset(id)) wholeAt(id, `${path}.pp_includes_external_id`, 1)
 }

@@ -8,7 +8,7 @@ import {
 } from '@sinclair/typebox'
 import { Value, type ValueError, ValueErrorType } from '@sinclair/typebox/value'
 import { proposal } from '../../config/nearest.ts'
-import { type FieldIssue, throwIssues } from '../../domain/field-errors.ts'
+import { type FieldIssue, type IssueCode, throwIssues } from '../../domain/field-errors.ts'
 import { isWebAddress, WEB_ADDRESS_FORM } from '../../domain/fields.ts'
 
 FormatRegistry.Set('web-address', isWebAddress)
@@ -80,19 +80,26 @@ function issuesOf(
   path: string,
   isIssue = (_error: ValueError): boolean => true,
 ): FieldIssue[] {
-  const reasons = new Map<string, string>()
+  const issues = new Map<string, FieldIssue>()
   for (const error of Value.Errors(schema, value)) {
     if (!isIssue(error)) continue
     const steps = error.path.replaceAll('/', '.').replaceAll('~1', '/').replaceAll('~0', '~')
     // The first of several errors of a field is the most general one.
-    if (!reasons.has(steps)) reasons.set(steps, reasonOf(error))
+    const [reason, code = 'invalid'] = reasonOf(error)
+    if (!issues.has(steps)) issues.set(steps, { path: `${path}${steps}`, reason, code })
   }
-  return [...reasons].map(([steps, reason]) => ({ path: `${path}${steps}`, reason }))
+  return [...issues.values()]
 }
 
-function reasonOf({ type, schema, path, message }: ValueError): string {
-  if (type === ValueErrorType.ObjectAdditionalProperties) return unknownKey(schema, path)
-  if (type === ValueErrorType.ObjectRequiredProperty) return 'is missing'
+function reasonOf(error: ValueError): readonly [reason: string, code?: IssueCode] {
+  const { type, schema, path } = error
+  if (type === ValueErrorType.ObjectAdditionalProperties)
+    return [unknownKey(schema, path), 'unknown']
+  if (type === ValueErrorType.ObjectRequiredProperty) return ['is missing', 'missing']
+  return [invalidValue(error)]
+}
+
+function invalidValue({ type, schema, message }: ValueError): string {
   if (type === ValueErrorType.ArrayUniqueItems) return 'must not have duplicates'
   const { description, maxLength, maxItems, minItems } = schema
   if (type === ValueErrorType.StringMaxLength) return `has more than ${maxLength} characters`

@@ -57,10 +57,10 @@ function serviceActionOf(
   }
   if (type === 'bar') return null
   if (type === 'throttle') {
-    if (policy === undefined) throw new FieldError(`${at}.policy`, 'is missing')
+    if (policy === undefined) throw new FieldError(`${at}.policy`, 'is missing', 'missing')
     return { type, policy }
   }
-  if (address === undefined) throw new FieldError(`${at}.address`, 'is missing')
+  if (address === undefined) throw new FieldError(`${at}.address`, 'is missing', 'missing')
   if (isWebAddress(address)) return { type, address }
   throw new FieldError(`${at}.address`, `must be ${WEB_ADDRESS_FORM}`)
 }

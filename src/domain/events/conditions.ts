@@ -96,7 +96,7 @@ const OF_NUMBERS: readonly ConditionType[] = [
 export function compileCondition(document: BalanceCondition, at: string): CompiledCondition {
   // The text of this file: comparing it with the others is faster than with one from a document.
   const type = CONDITION_TYPES.find((known) => known === document.type)
-  if (type === undefined) throw new FieldError(`${at}.type`, 'is not known')
+  if (type === undefined) throw new FieldError(`${at}.type`, 'is not known', 'unknown')
   const expected = compileExpected(document, at)
   const allGroups = document.all_groups === true ? document : null
   const paths = allGroups === null ? compilePaths(document, at) : []
@@ -108,7 +108,7 @@ function compilePaths(document: BalanceCondition, at: string): CompiledPath[] {
   const { path, paths = [], which } = document
   const list: [ConditionPath, string][] = paths.map((one, index) => [one, `${at}.paths.${index}`])
   if (path !== undefined) list.push([{ path }, at])
-  if (list.length === 0) throw new FieldError(`${at}.paths`, 'is missing')
+  if (list.length === 0) throw new FieldError(`${at}.paths`, 'is missing', 'missing')
   return list.map(([one, where]) => compileConditionPath(document.type, one, which, where))
 }
 
@@ -145,7 +145,11 @@ function totalOf(
   const named = totalPath ?? usualTotalPath(path)
   if (named === null) {
     if (type !== 'reached_percentage') return null
-    throw new FieldError(`${at}.total_path`, 'is missing: the amount of which it is a percentage')
+    throw new FieldError(
+      `${at}.total_path`,
+      'is missing: the amount of which it is a percentage',
+      'missing',
+    )
   }
   const total = compilePath(named, `${at}.total_path`)
   if (total.kind === 'amount') return total
@@ -160,7 +164,7 @@ function usualTotalPath(path: string): string | null {
 
 function compileExpected({ type, value }: BalanceCondition, at: string): Expected[] {
   if (NO_VALUE.includes(type)) return []
-  if (value === undefined) throw new FieldError(`${at}.value`, 'is missing')
+  if (value === undefined) throw new FieldError(`${at}.value`, 'is missing', 'missing')
   const texts = textsOf(value, OF_LISTS.includes(type))
   const expected = texts.map((text): Expected => ({ text, constant: constantFrom(text) }))
   if (!OF_NUMBERS.includes(type)) return expected

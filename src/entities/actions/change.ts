@@ -5,7 +5,7 @@
 import type { RawDocument } from '../../catalog/compile/document.ts'
 import { type ChangeDecision, changeEntities } from '../../catalog/revisions/entity-changes.ts'
 import type { Fields } from '../../domain/fields.ts'
-import { DISPLAY, fieldRule } from '../../requests/errors.ts'
+import { DISPLAY, EntityRuleError } from '../../requests/errors.ts'
 import type { ActionName } from '../definitions/definition.ts'
 import { answersNull } from '../definitions/traits.ts'
 import type { EntityStores, WriteRequest, WriteResult } from '../requests/entity-request.ts'
@@ -64,7 +64,11 @@ const CHANGES: Readonly<Partial<Record<ActionName, Change>>> = {
   },
   reopen: async (work) => {
     if (work.request.from === null) {
-      throw fieldRule('from', 'reopen: from is missing', DISPLAY.refused)
+      throw new EntityRuleError(
+        'reopen: from is missing',
+        { path: 'from', code: 'missing' },
+        DISPLAY.refused,
+      )
     }
     const next = { fromMs: work.request.from.getTime(), changes: await preparedChanges(work) }
     return {
@@ -178,7 +182,8 @@ function moveEdge({ stores, request, draft, target, edit }: ChangeWork): Edited 
   const { from, to, definition } = request
   const edge = from === null ? 'to' : 'from'
   const at = from ?? to
-  if (at === null) throw fieldRule('from', 'move: from or to is missing')
+  if (at === null)
+    throw new EntityRuleError('move: from or to is missing', { path: 'from', code: 'missing' })
   const atMs = at.getTime()
   const wasMs = edge === 'from' ? fromOf(target) : toOf(target)
   const withMovedEdge = stores.rules[definition.name]?.withMovedEdge

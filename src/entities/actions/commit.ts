@@ -58,8 +58,9 @@ export async function completedChanges(
 ): Promise<FieldChanges> {
   const prepare = rules[definition.name]?.prepare
   if (prepare === undefined) return changes
+  const isRefused = issues?.isEmpty === false
   try {
-    return await prepare(changes, target, context)
+    return await prepare(changes, target, { ...context, isRefused })
   } catch (error) {
     if (issues?.note(error) !== true) throw error
     issues.leaveOutRefused()
@@ -67,7 +68,7 @@ export async function completedChanges(
     const rest = { ...changes, set: Object.fromEntries(set) }
     let completed = rest
     await orNote(issues, async () => {
-      completed = await prepare(rest, target, context)
+      completed = await prepare(rest, target, { ...context, isRefused: true })
     })
     return completed
   }

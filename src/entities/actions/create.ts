@@ -4,7 +4,7 @@ import type { RawDocument } from '../../catalog/compile/document.ts'
 import { changeEntities } from '../../catalog/revisions/entity-changes.ts'
 import { nextNumber, takeNumbers } from '../../catalog/revisions/sequence.ts'
 import { FOREVER_MS } from '../../domain/time.ts'
-import { DISPLAY, EntityRuleError, fieldRule } from '../../requests/errors.ts'
+import { DISPLAY, EntityRuleError } from '../../requests/errors.ts'
 import { isNumbered } from '../definitions/definition.ts'
 import { answersNull } from '../definitions/traits.ts'
 import type { EntityStores, WriteRequest, WriteResult } from '../requests/entity-request.ts'
@@ -66,7 +66,7 @@ export async function newDocument(
   const end = to ?? new Date(FOREVER_MS)
   if (end.getTime() <= begin.getTime()) {
     const text = `create: to must be after ${dateText(begin.getTime(), zone)}, where it begins`
-    throw fieldRule('to', text, DISPLAY.date)
+    throw new EntityRuleError(text, { path: 'to' }, DISPLAY.date)
   }
   const { isMigrated = false } = request
   const rules = ruleContextOf(stores, 'create', begin.getTime(), request.actor)

@@ -49,7 +49,7 @@ export async function lostValidityWarnings(
       if (!isForced && rules?.endsWhileUsed !== true) {
         const help = 'change them first, or repeat the call with force'
         const text = `${action}: ${error.what} would not be valid ${needed}: ${help}`
-        throw new EntityRuleError(text, DISPLAY.refused)
+        throw new EntityRuleError(text, 'refused', DISPLAY.refused)
       }
       warnings.push(`${error.what} is not valid ${needed}`)
     }

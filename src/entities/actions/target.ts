@@ -3,7 +3,7 @@ import { ObjectId } from '../../catalog/collections.ts'
 import type { RawDocument } from '../../catalog/compile/document.ts'
 import type { Catalog } from '../../catalog/connection.ts'
 import type { Fields } from '../../domain/fields.ts'
-import { DISPLAY, EntityRuleError, fieldRule, TargetError } from '../../requests/errors.ts'
+import { DISPLAY, EntityRuleError, TargetError } from '../../requests/errors.ts'
 import type { CollectionDefinition } from '../definitions/definition.ts'
 import type { FieldDefinition } from '../fields/field-definition.ts'
 import { type IfMatch, versionOf } from '../requests/versions.ts'
@@ -87,17 +87,17 @@ async function targetOf(catalog: Catalog, query: Fields, options: TargetOptions)
   if (id instanceof ObjectId) return byId(catalog, definition, id)
   if (isById) {
     const isEmpty = Object.keys(query).length === 0
-    throw fieldRule(
-      'query._id',
+    throw new EntityRuleError(
       'query: _id is missing',
+      { path: 'query._id', code: 'missing' },
       isEmpty ? DISPLAY.refused : DISPLAY.request,
     )
   }
   const key = await keyIn(catalog, query, options)
   if (!(effective instanceof Date)) {
-    throw fieldRule(
-      'query.effective_date',
+    throw new EntityRuleError(
       'query: effective_date is missing: it selects the revision of the key',
+      { path: 'query.effective_date', code: 'missing' },
       DISPLAY.request,
     )
   }
@@ -161,6 +161,7 @@ async function keyIn(
     throw new EntityRuleError(
       `query does not identify a revision of ${name}: give _id, or ${keyField}${others} ` +
         'with effective_date',
+      { path: 'query._id', code: 'missing' },
       DISPLAY.refused,
     )
   }

@@ -2,7 +2,7 @@
 import type { Catalog } from '../../catalog/connection.ts'
 import type { FieldIssue } from '../../domain/field-errors.ts'
 import type { Fields } from '../../domain/fields.ts'
-import { fieldRule, throwRules } from '../../requests/errors.ts'
+import { EntityRuleError, throwRules } from '../../requests/errors.ts'
 import type { CollectionDefinition } from '../definitions/definition.ts'
 import { fieldValue, type UniqueValue, uniqueValues } from '../fields/check.ts'
 import type { FieldDefinition } from '../fields/field-definition.ts'
@@ -30,7 +30,8 @@ export async function checkDuplicate(
   const advice =
     actions.reopen === undefined ? 'choose another one' : 'reopen it, or choose another one'
   const path = present.find((field) => found[field] === document[field] && field !== 'type') ?? ''
-  throw fieldRule(path, `create: ${name} has ${values.join(' and ')} already: ${advice}`)
+  const text = `create: ${name} has ${values.join(' and ')} already: ${advice}`
+  throw new EntityRuleError(text, path === '' ? 'refused' : { path })
 }
 
 /**

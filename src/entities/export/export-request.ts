@@ -1,4 +1,5 @@
 /** Parses the parameters of an export. */
+import { about } from '../../domain/field-errors.ts'
 import type { Fields } from '../../domain/fields.ts'
 import { localTime } from '../../domain/time.ts'
 import { ExecutionError } from '../../requests/errors.ts'
@@ -58,20 +59,20 @@ function plainText(raw: RawParameters, name: string): string {
   try {
     return String(JSON.parse(value))
   } catch {
-    throw new ExecutionError(`${name} is neither a text nor JSON`)
+    throw new ExecutionError(...about(name, 'is neither a text nor JSON'))
   }
 }
 
 function formatOf(text: string): ExportRequest['format'] {
   if (text === '' || text === 'csv') return 'csv'
   if (text === 'jsonl') return 'jsonl'
-  throw new ExecutionError('format must be csv or jsonl')
+  throw new ExecutionError(...about('format', 'must be csv or jsonl'))
 }
 
 function delimiterOf(text: string): string {
   if (text === '') return ','
   if (isDelimiter(text)) return text
-  throw new ExecutionError('delimiter must be one character')
+  throw new ExecutionError(...about('delimiter', 'must be one character'))
 }
 
 export function isDelimiter(text: string): boolean {

@@ -49,7 +49,7 @@ export function checkCustomFields(
     const cast = castField(field, provided, check, [known].flat())
     // A declared field is cast by its declaration, but the configured rules apply to it as well.
     if (!isDeclared && 'reason' in cast) {
-      invalid.push({ path: `update.${name}`, reason: cast.reason })
+      invalid.push({ path: `update.${name}`, reason: cast.reason, code: 'invalid' })
       continue
     }
     const value = 'value' in cast ? cast.value : provided
@@ -125,12 +125,11 @@ export function checkRules(field: FieldDefinition, value: unknown): void {
   for (const member of Array.isArray(value) ? value : [value]) {
     if (options !== null && !options.has(String(member))) {
       const known = [...options].join(', ')
-      throw fieldRule(name, `${name} must be one of ${known}, is ${quotedExcerpt(member)}`)
+      throw fieldRule(name, `must be one of ${known}, is ${quotedExcerpt(member)}`)
     }
     if (pattern === null || typeof member === 'object') continue
     if (!pattern.test(String(member))) {
-      const text = `${name} does not match the configured pattern: ${quotedExcerpt(member)}`
-      throw fieldRule(name, text)
+      throw fieldRule(name, `does not match the configured pattern: ${quotedExcerpt(member)}`)
     }
   }
 }
@@ -183,7 +182,7 @@ function mayChange(field: FieldDefinition, value: unknown, check: FieldCheck): b
   const { field_name: name } = field
   const before = check.current === undefined ? undefined : fieldValue(check.current, name)
   if (before !== undefined && JSON.stringify(before) === JSON.stringify(value)) return false
-  throw fieldRule(name, `${name} can be set on create only`)
+  throw fieldRule(name, `can be set on create only`)
 }
 
 /** A value that no other entity may have at the same time. */

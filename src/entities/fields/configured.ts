@@ -133,7 +133,7 @@ function checkedField(
 ): FieldDefinition {
   const field = objectAt(value, path)
   const unknown = Object.keys(field).find((key) => !KEYS.has(key))
-  if (unknown !== undefined) throw new FieldError(`${path}.${unknown}`, 'is not known')
+  if (unknown !== undefined) throw new FieldError(`${path}.${unknown}`, 'is not known', 'unknown')
   const name = nameAt(field['field_name'], `${path}.field_name`)
   for (const each of SWITCHES) booleanAt(field[each], `${path}.${each}`, false)
   for (const each of ['title', 'description']) {

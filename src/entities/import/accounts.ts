@@ -1,7 +1,7 @@
 /** Looks up the accounts of the subscribers in a batch, with one query. */
 import type { Fields } from '../../domain/fields.ts'
 import { normalNumber } from '../../domain/numbering.ts'
-import { EntityRuleError } from '../../requests/errors.ts'
+import { EntityRuleError, fieldRule } from '../../requests/errors.ts'
 import { valueIn } from '../export/cells.ts'
 import { NOT_DELETED } from '../revisions.ts'
 import { fromOf } from '../timeline/draft.ts'
@@ -39,11 +39,11 @@ export async function linkedAccounts(
   }
   return (unit) => {
     const value = linkOf(unit)
-    if (value === '') throw new EntityRuleError(`${field}: the row does not identify an account`)
+    if (value === '') throw fieldRule(`${field}:`, 'the row does not identify an account')
     const [aid, other] = aids.get(value) ?? []
     const what = `has ${field} ${quotedExcerpt(value)}`
-    if (aid === undefined) throw new EntityRuleError(`no account ${what}`)
-    if (other !== undefined) throw new EntityRuleError(`more than one account ${what}`)
+    if (aid === undefined) throw new EntityRuleError(`no account ${what}`, 'refused')
+    if (other !== undefined) throw new EntityRuleError(`more than one account ${what}`, 'refused')
     return aid
   }
 }

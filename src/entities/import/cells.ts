@@ -1,6 +1,6 @@
 /** Parses the texts of cells. */
 import type { Fields } from '../../domain/fields.ts'
-import { DISPLAY, EntityRuleError } from '../../requests/errors.ts'
+import { DISPLAY, fieldRule } from '../../requests/errors.ts'
 import { parseJson } from '../../requests/json-text.ts'
 import { unsafeName } from '../../requests/names.ts'
 import { originalCell } from '../export/formula.ts'
@@ -32,8 +32,10 @@ export function rangeIn(text: string, name: string): Fields {
   const parts = spaced.length === 2 ? spaced : atMiddleDash(text)
   const [from, to = from] = parts.map((part) => part.trim())
   if (parts.length <= 2 && from !== undefined && from !== '' && to !== '') return { from, to }
-  throw new EntityRuleError(
-    `${name} must be ranges such as 1-5,10-12: ${quotedExcerpt(text)}`,
+  throw fieldRule(
+    name,
+    `must be ranges such as 1-5,10-12: ${quotedExcerpt(text)}`,
+    'invalid',
     DISPLAY.request,
   )
 }
@@ -100,8 +102,8 @@ function childOf(
 
 function checkStep(parent: object, step: string, name: string): void {
   const reason = unsafeName(step)
-  if (reason !== null) throw new EntityRuleError(`${name} ${reason}`)
+  if (reason !== null) throw fieldRule(name, reason)
   if (Array.isArray(parent) && !(/^\d{1,3}$/.test(step) && Number(step) < LIST_MAX)) {
-    throw new EntityRuleError(`${name}: ${step} is not an index into a list of at most ${LIST_MAX}`)
+    throw fieldRule(`${name}:`, `${step} is not an index into a list of at most ${LIST_MAX}`)
   }
 }

@@ -2,6 +2,7 @@
  * The action `import`: each row of a file becomes a create or a permanentchange. An invalid row
  * does not affect the others, and an interrupted import can be resumed.
  */
+
 import { randomUUID } from 'node:crypto'
 import type { Actor } from '../../catalog/actor.ts'
 import { auditDocument } from '../../catalog/audit/audit.ts'
@@ -9,6 +10,7 @@ import type { Collection } from '../../catalog/collections.ts'
 import { CatalogUnavailableError } from '../../catalog/errors.ts'
 import { repeated } from '../../catalog/patience.ts'
 import type { AuditDocument } from '../../catalog/records/audit-document.ts'
+import { about } from '../../domain/field-errors.ts'
 import { ExecutionError, RequestError } from '../../requests/errors.ts'
 import type { CollectionDefinition } from '../definitions/definition.ts'
 import { hasTrait } from '../definitions/traits.ts'
@@ -131,7 +133,7 @@ function recordOf(
 function importIdOf({ importId, settings }: ImportRequest): string {
   if (importId === null || settings.isDryRun) return randomUUID()
   if (IMPORT_ID.test(importId)) return importId
-  throw new ExecutionError('import_id must be 1 to 64 letters, digits, _, - and dots')
+  throw new ExecutionError(...about('import_id', 'must be 1 to 64 letters, digits, _, - and dots'))
 }
 
 function checkLinks({ definition, settings }: ImportRequest): void {
@@ -139,10 +141,14 @@ function checkLinks({ definition, settings }: ImportRequest): void {
   const isMapped = isManual && settings.map.size > 0
   if (!isMapped) return
   if (hasTrait(definition, 'isLinked') && settings.linker === null) {
-    throw new ExecutionError('update.linker is missing: it identifies the account of a row')
+    throw new ExecutionError(
+      ...about('update.linker', 'is missing: it identifies the account of a row', 'missing'),
+    )
   }
   if (settings.operation === 'permanentchange' && settings.updater === null) {
-    throw new ExecutionError('update.updater is missing: it identifies the entity of a row')
+    throw new ExecutionError(
+      ...about('update.updater', 'is missing: it identifies the entity of a row', 'missing'),
+    )
   }
 }
 

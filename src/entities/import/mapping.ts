@@ -1,4 +1,5 @@
 /** Maps a row of the file to the fields of an entity. */
+import { about } from '../../domain/field-errors.ts'
 import type { Fields } from '../../domain/fields.ts'
 import { EntityRuleError, ExecutionError } from '../../requests/errors.ts'
 import type { CollectionDefinition } from '../definitions/definition.ts'
@@ -89,7 +90,10 @@ function cellsReader(context: MappingContext, header: readonly string[]): Reader
   return ({ content }) => {
     const cells = 'cells' in content ? content.cells : []
     if (cells.slice(header.length).some((cell) => cell.trim() !== '')) {
-      throw new EntityRuleError(`the row has ${cells.length} cells, the header ${header.length}`)
+      throw new EntityRuleError(
+        `the row has ${cells.length} cells, the header ${header.length}`,
+        'refused',
+      )
     }
     const update = withFixedValues(settings, (target) => fill(target, cells))
     return {
@@ -112,12 +116,14 @@ function checkColumns({ map, linker, updater, type }: ImportSettings, columns: n
   const links = { linker: linker?.from, updater: updater?.from }
   const manual = type === 'manual_mapping' ? [...map] : []
   if (type === 'manual_mapping' && manual.length === 0) {
-    throw new ExecutionError('update.map is empty: it must have a source for at least one field')
+    throw new ExecutionError(
+      ...about('update.map', 'is empty: it must have a source for at least one field'),
+    )
   }
   for (const [name, source] of [...manual, ...Object.entries(links)]) {
     if (source === undefined || !('column' in source) || source.column < columns) continue
     const column = `__csvindex__${source.column}`
-    throw new ExecutionError(`${name} refers to ${column}: the file has ${columns} columns`)
+    throw new ExecutionError(...about(name, `refers to ${column}: the file has ${columns} columns`))
   }
 }
 

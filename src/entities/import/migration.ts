@@ -6,7 +6,7 @@ import { ObjectId } from '../../catalog/collections.ts'
 import type { RawDocument } from '../../catalog/compile/document.ts'
 import type { RevisionWrite } from '../../catalog/revisions/store-revisions.ts'
 import { type Fields, isUnset } from '../../domain/fields.ts'
-import { EntityRuleError } from '../../requests/errors.ts'
+import { EntityRuleError, fieldRule } from '../../requests/errors.ts'
 import { DATES, dateOf } from '../../requests/instant.ts'
 import { isNumbered } from '../definitions/definition.ts'
 import { documentsOf, NOT_DELETED } from '../revisions.ts'
@@ -71,12 +71,12 @@ export function migratedRow({ definition, stores }: ImportJob, { update }: Valid
   const { fixed, keyField } = definition
   const { type } = fixed as { type?: string }
   if (type !== undefined && update['type'] !== type) {
-    throw new EntityRuleError(`type must be ${type}, is ${String(update['type'])}`)
+    throw fieldRule('type', `must be ${type}, is ${String(update['type'])}`)
   }
   const time = { timeZone: stores.config.rating.timeZone, nowMs: stores.clock.nowMs() }
   const dateAt = (field: string) => {
     const date = dateOf(update[field], time)
-    if (date === null) throw new EntityRuleError(`${field} must be ${DATES}`)
+    if (date === null) throw fieldRule(field, `must be ${DATES}`)
     return date
   }
   const dateNames = ['from', 'to', ...KEPT_DATES.filter((field) => !isUnset(update[field]))]
@@ -94,7 +94,7 @@ function idIn(value: unknown): ObjectId {
   if (typeof value === 'string' && /^[\da-f]{24}$/i.test(value)) {
     return ObjectId.createFromHexString(value.toLowerCase())
   }
-  throw new EntityRuleError('_id must be an id of 24 hexadecimal digits')
+  throw fieldRule('_id', 'must be an id of 24 hexadecimal digits')
 }
 
 function numberIn(value: unknown, field: string): number {
@@ -102,7 +102,7 @@ function numberIn(value: unknown, field: string): number {
   if (Number.isInteger(number) && (number as number) > 0 && (number as number) <= NUMBER_MAX) {
     return number as number
   }
-  throw new EntityRuleError(`${field} must be an integer from 1 to ${NUMBER_MAX}`)
+  throw fieldRule(field, `must be an integer from 1 to ${NUMBER_MAX}`)
 }
 
 /**
@@ -115,13 +115,14 @@ export function checkStoredRevision(
   stored: RawDocument,
 ): void {
   const before = 'it was imported before, and'
-  if (stored['deleted'] === true) throw new EntityRuleError(`${before} was deleted since`)
+  if (stored['deleted'] === true)
+    throw new EntityRuleError(`${before} was deleted since`, 'refused')
   const zone = stores.config.rating.timeZone
   const isSame = stored[keyField] === document[keyField]
   if (isSame && fromOf(stored) === fromOf(document) && toOf(stored) === toOf(document)) return
   const dates = `from ${dateText(fromOf(stored), zone)} to ${dateText(toOf(stored), zone)}`
   const what = `${keyField} ${String(stored[keyField])} ${dates}`
-  throw new EntityRuleError(`${before} is ${what} here: change it by the entity API`)
+  throw new EntityRuleError(`${before} is ${what} here: change it by the entity API`, 'refused')
 }
 
 export interface MigratedSteps {

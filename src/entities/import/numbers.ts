@@ -1,6 +1,6 @@
 /** Assigns numbers to new accounts and subscribers, once for all rows of a batch. */
 import { takeNumbers } from '../../catalog/revisions/sequence.ts'
-import { EntityRuleError } from '../../requests/errors.ts'
+import { fieldRule } from '../../requests/errors.ts'
 import { isNumbered } from '../definitions/definition.ts'
 import { documentsOf, NOT_DELETED } from '../revisions.ts'
 import type { ImportJob, NewRow } from './job.ts'
@@ -41,7 +41,5 @@ async function allocateNumbers(
     free.push(...numbers.filter((number) => !used.has(number)))
   }
   if (free.length === count) return free
-  throw new EntityRuleError(
-    `${name}: the sequence returns numbers that are in use: it must be corrected`,
-  )
+  throw fieldRule(`${name}:`, 'the sequence returns numbers that are in use: it must be corrected')
 }

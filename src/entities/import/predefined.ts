@@ -40,7 +40,7 @@ function usedColumn(name: string, known: ReadonlyMap<string, Column>): Column | 
   if (column !== undefined) return GENERATED_COLUMNS.has(name) ? null : column
   const suggestion = nearest(name.slice(0, 64), [...known.keys()])
   const hint = suggestion === undefined ? '' : `: '${suggestion}' is`
-  throw new ExecutionError(`column '${name.slice(0, 64)}' is not known${hint}`)
+  throw new ExecutionError(`column '${name.slice(0, 64)}' is not known${hint}`, 'unknown')
 }
 
 const FALSE: ReadonlySet<string> = new Set(['', 'false', 'FALSE', '0', 'null', 'NULL', 'no'])

@@ -51,11 +51,12 @@ export async function prescan(options: PrescanOptions): Promise<Prescan> {
       continue
     }
     rows += 1
-    if (rows > rowsMax) throw new ExecutionError(`the file has more than ${rowsMax} rows`)
+    if (rows > rowsMax)
+      throw new ExecutionError(`the file has more than ${rowsMax} rows`, 'refused')
     lines?.count(map(row))
   }
   checkText(decoder)
-  if (map === null || rows === 0) throw new ExecutionError('the file has no rows')
+  if (map === null || rows === 0) throw new ExecutionError('the file has no rows', 'refused')
   return { format, rows, checksum: hash.digest('hex'), map, lines }
 }
 
@@ -89,6 +90,6 @@ function checkText(decoder: InstanceType<typeof TextDecoder>, chunk?: Buffer): v
   try {
     decoder.decode(chunk, { stream: chunk !== undefined })
   } catch {
-    throw new ExecutionError('the file is not UTF-8')
+    throw new ExecutionError('the file is not UTF-8', 'refused')
   }
 }

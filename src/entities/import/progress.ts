@@ -70,7 +70,7 @@ async function begin(stores: Stores, start: ImportStart, token: string): Promise
   const { catalog, clock } = stores
   await insertNew(stores, start, token)
   const found = await read(catalog, start.importId)
-  if (found === null) throw new ExecutionError(`import ${start.importId} was deleted`)
+  if (found === null) throw new ExecutionError(`import ${start.importId} was deleted`, 'refused')
   checkSame(found, start)
   if (found.token !== token && found.state !== 'done') await takeOver(stores, found, token)
   const failures = await failuresOf(catalog, found)
@@ -109,6 +109,7 @@ function checkSame(found: ImportProgressDocument, start: ImportStart): void {
   throw new ExecutionError(
     `import ${importId} was of ${found.collection} from ${found.file_name || 'a file'}, ` +
       'with another content or other settings: use another import_id',
+    'refused',
   )
 }
 
@@ -122,7 +123,10 @@ async function takeOver(
   found: ImportProgressDocument,
   token: string,
 ): Promise<void> {
-  const running = new ExecutionError(`import ${found._id} is being done by another process`)
+  const running = new ExecutionError(
+    `import ${found._id} is being done by another process`,
+    'refused',
+  )
   if (isLeased(found, clock)) throw running
   const lease = { token, holder: processIdentity(), state: 'running', expires: leaseFrom(clock) }
   const { matchedCount } = await catalog.imports.updateOne(
@@ -213,7 +217,7 @@ class StoredProgress implements ImportProgress {
       session === undefined ? {} : { session },
     )
     if (matchedCount === 1) return
-    throw new ExecutionError(`import ${_id} was taken over by another process`)
+    throw new ExecutionError(`import ${_id} was taken over by another process`, 'refused')
   }
 }
 
@@ -244,7 +248,8 @@ async function failuresOf(
  */
 export async function readProgress({ catalog, clock }: Stores, importId: string): Promise<Fields> {
   const found = await read(catalog, importId)
-  if (found === null) throw new ExecutionError(`there is no import ${importId.slice(0, 64)}`)
+  if (found === null)
+    throw new ExecutionError(`there is no import ${importId.slice(0, 64)}`, 'refused')
   const { collection, operation, file_name: fileName, state, started, changed } = found
   const isCutOff = state === 'running' && !isLeased(found, clock)
   const failures = await failuresOf(catalog, found)

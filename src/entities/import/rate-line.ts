@@ -2,7 +2,7 @@
 import type { Fields } from '../../domain/fields.ts'
 import { parseDecimal } from '../../domain/money.ts'
 import { isDecimalUnit, toBaseUnits, UNITS } from '../../file-types/units.ts'
-import { EntityRuleError } from '../../requests/errors.ts'
+import { EntityRuleError, fieldRule } from '../../requests/errors.ts'
 import { exactText } from '../export/cells.ts'
 import { BASE, SERVICE } from '../export/rate-rows.ts'
 import { quotedExcerpt } from './cells.ts'
@@ -87,13 +87,11 @@ function priceOf(line: ReadonlyMap<string, string>): LinePrice | null {
   const value = line.get('price_value')
   const usaget = line.get('usage_type_value') ?? line.get('usaget')
   if (value === undefined && !line.has('price_interval') && !line.has('price_to')) return null
-  if (value === undefined) throw new EntityRuleError('price_value is missing')
+  if (value === undefined) throw fieldRule('price_value', 'is missing', 'missing')
   if (usaget === undefined)
-    throw new EntityRuleError('usage_type_value is missing: a price needs a usage type')
+    throw fieldRule('usage_type_value', 'is missing: a price needs a usage type', 'missing')
   if (!USAGET.test(usaget)) {
-    throw new EntityRuleError(
-      `usage_type_value ${quotedExcerpt(usaget)} must be letters, digits, _ and -`,
-    )
+    throw fieldRule('usage_type_value', `${quotedExcerpt(usaget)} must be letters, digits, _ and -`)
   }
   return { usaget, offer: offerOf(line), tiers: tiersOf(line) }
 }
@@ -106,15 +104,15 @@ function offerOf(line: ReadonlyMap<string, string>): LinePrice['offer'] {
   const plan = line.get('price_plan') ?? (isService ? BASE : exported)
   const service = line.get('price_service') ?? (isService ? exported.slice(SERVICE.length) : BASE)
   if (plan !== BASE && service !== BASE) {
-    throw new EntityRuleError('price_plan and price_service must not both be given')
+    throw new EntityRuleError('price_plan and price_service must not both be given', {
+      path: 'price_plan',
+    })
   }
   const name = plan === BASE ? service : plan
   if (name === BASE) return null
   const column = plan === BASE ? 'price_service' : 'price_plan'
   if (!NAME.test(name)) {
-    throw new EntityRuleError(
-      `${column} ${quotedExcerpt(name)} must be capital letters, digits and _`,
-    )
+    throw fieldRule(column, `${quotedExcerpt(name)} must be capital letters, digits and _`)
   }
   return { collection: plan === BASE ? 'services' : 'plans', name }
 }
@@ -156,14 +154,12 @@ function columnOf(line: ReadonlyMap<string, string>, name: string, count: number
   if (values.length === 1 && (isUnit || values[0] === '')) {
     return Array.from({ length: count }, () => values[0] ?? '')
   }
-  throw new EntityRuleError(`${name} has ${values.length} steps, price_value ${count}`)
+  throw fieldRule(name, `has ${values.length} steps, price_value ${count}`)
 }
 
 function unitOf(unit = ''): string {
   if (unit === '' || UNITS.includes(unit)) return unit
-  throw new EntityRuleError(
-    `usage_type_unit ${quotedExcerpt(unit)} must be one of ${UNITS.join(', ')}`,
-  )
+  throw fieldRule('usage_type_unit', `${quotedExcerpt(unit)} must be one of ${UNITS.join(', ')}`)
 }
 
 const NUMBER_LENGTH_MAX = 40
@@ -171,8 +167,7 @@ const NUMBER_LENGTH_MAX = 40
 /** Converts to base units exactly: a number, or decimal text if a number would lose digits. */
 function amountIn(text: string, unit: string, column: string): number | string {
   const decimal = text.length > NUMBER_LENGTH_MAX ? null : parseDecimal(text)
-  if (decimal === null)
-    throw new EntityRuleError(`${column} must be a number, is ${quotedExcerpt(text)}`)
+  if (decimal === null) throw fieldRule(column, `must be a number, is ${quotedExcerpt(text)}`)
   if (unit !== '' && !isDecimalUnit(unit)) return clockUnitsIn(text, unit, column)
   const factor = unit === '' ? 1 : Number(toBaseUnits(1, unit))
   const exact = exactText({ digits: decimal.digits * BigInt(factor), scale: decimal.scale })
@@ -182,5 +177,5 @@ function amountIn(text: string, unit: string, column: string): number | string {
 function clockUnitsIn(text: string, unit: string, column: string): number {
   const units = toBaseUnits(text, unit)
   if (typeof units === 'number') return units
-  throw new EntityRuleError(`${column} ${units}`)
+  throw fieldRule(column, units)
 }

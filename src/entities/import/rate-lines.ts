@@ -105,6 +105,7 @@ function mergedFields(lines: readonly Line[]): Record<string, unknown> {
         throw new EntityRuleError(
           `rows ${from.get(name)} and ${row.label} are one rate, and disagree on ${name}: ` +
             `${quotedValue(result[name])} and ${quotedValue(value)}`,
+          'refused',
         )
       }
     }

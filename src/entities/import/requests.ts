@@ -1,7 +1,7 @@
 /** The write request of a unit of an import. */
 import { type Fields, isUnset } from '../../domain/fields.ts'
 import { normalNumber } from '../../domain/numbering.ts'
-import { DISPLAY, EntityRuleError } from '../../requests/errors.ts'
+import { DISPLAY, fieldRule } from '../../requests/errors.ts'
 import type { WriteRequest } from '../requests/entity-request.ts'
 import { type RequestContext, writeRequestOf } from '../requests/requests.ts'
 import type { ImportJob } from './job.ts'
@@ -63,11 +63,11 @@ function updaterOf(
     const named = fields.find(({ field_name: name }) => name === updater.field)
     const value = normalNumber(named?.numbering ?? 'any', unit.updaterValue)
     if (value !== '') return [updater.field, value]
-    throw new EntityRuleError(`${updater.field}: the row does not identify an entity`)
+    throw fieldRule(`${updater.field}:`, 'the row does not identify an entity')
   }
   const key = unit.update[definition.keyField]
   if (isUnset(key) || key === '') {
-    throw new EntityRuleError(`${definition.keyField} is missing`, DISPLAY.request)
+    throw fieldRule(definition.keyField, 'is missing', 'missing', DISPLAY.request)
   }
   return [definition.keyField, key]
 }

@@ -1,5 +1,7 @@
 /** Settings of an import, parsed from `update` of the request. */
+
 import { nearest } from '../../config/nearest.ts'
+import { about } from '../../domain/field-errors.ts'
 import { type Fields, isUnset } from '../../domain/fields.ts'
 import type { Numbering } from '../../domain/numbering.ts'
 import { ApiError, ExecutionError } from '../../requests/errors.ts'
@@ -91,8 +93,11 @@ function operationOf({ name }: CollectionDefinition, given: string | undefined):
   const found = allowed.find((each) => each === operation)
   if (found !== undefined) return found
   throw new ExecutionError(
-    `operation ${String(operation).slice(0, 64)} is not allowed for ${name}: ` +
-      `it is ${allowed.join(' or ')}`,
+    ...about(
+      'operation',
+      `${String(operation).slice(0, 64)} is not allowed for ${name}: ` +
+        `it is ${allowed.join(' or ')}`,
+    ),
   )
 }
 
@@ -105,7 +110,9 @@ function cast(update: Fields, { definition, timeZone, nowMs }: SettingsContext):
   if (unknown !== undefined) {
     const suggestion = nearest(unknown.slice(0, 64), Object.keys(params))
     const hint = suggestion === undefined ? '' : `: '${suggestion}' is`
-    throw new ExecutionError(`update.${unknown.slice(0, 64)} is not a setting of an import${hint}`)
+    throw new ExecutionError(
+      ...about(`update.${unknown.slice(0, 64)}`, `is not a setting of an import${hint}`, 'unknown'),
+    )
   }
   const isValue = ([name]: [string, unknown]) => VALUES.includes(name)
   const values = Object.fromEntries(Object.entries(update).filter(isValue))
@@ -115,14 +122,14 @@ function cast(update: Fields, { definition, timeZone, nowMs }: SettingsContext):
     return { ...update, ...fields }
   } catch (error) {
     if (!(error instanceof ApiError)) throw error
-    throw new ExecutionError(error.message)
+    throw new ExecutionError(error.message, error.issues)
   }
 }
 
 function delimiterOf(value: unknown): string {
   if (value === undefined || value === null || value === '') return ','
   if (typeof value === 'string' && /^[^"\r\n\0]$/u.test(value)) return value
-  throw new ExecutionError('update.delimiter must be one character')
+  throw new ExecutionError(...about('update.delimiter', 'must be one character'))
 }
 
 const COLUMN = /^__csvindex__(\d{1,5})$/
@@ -130,7 +137,9 @@ const COLUMN = /^__csvindex__(\d{1,5})$/
 function sourceOf(value: unknown, path: string): CellSource {
   if (typeof value === 'number' || typeof value === 'boolean') return { text: String(value) }
   if (typeof value !== 'string') {
-    throw new ExecutionError(`${path} must be __csvindex__ with the number of a column, or a text`)
+    throw new ExecutionError(
+      ...about(path, 'must be __csvindex__ with the number of a column, or a text'),
+    )
   }
   const [, column] = COLUMN.exec(value) ?? []
   return column === undefined ? { text: value } : { column: Number(column) }
@@ -141,7 +150,7 @@ function mapOf(value: unknown): ReadonlyMap<string, CellSource> {
   return new Map(
     entries.map(([target, source]) => {
       const reason = badFieldName(target)
-      if (reason !== null) throw new ExecutionError(`update.map: ${target} ${reason}`)
+      if (reason !== null) throw new ExecutionError(...about('update.map:', `${target} ${reason}`))
       return [target, sourceOf(source, `update.map.${target}`)]
     }),
   )
@@ -163,7 +172,7 @@ function linkOf(value: unknown, name: string): RowLink | null {
   const { field, value: source } = objectOf(value, name)
   if (isUnset(field) && isUnset(source)) return null
   if (typeof field !== 'string' || badFieldName(field) !== null) {
-    throw new ExecutionError(`update.${name}.field must be the name of a field`)
+    throw new ExecutionError(...about(`update.${name}.field`, 'must be the name of a field'))
   }
   return { field, from: sourceOf(source, `update.${name}.value`) }
 }
@@ -171,14 +180,16 @@ function linkOf(value: unknown, name: string): RowLink | null {
 function checkLinker(linker: RowLink | null, { definition, accountFields }: SettingsContext): void {
   if (linker === null) return
   if (!hasTrait(definition, 'isLinked')) {
-    throw new ExecutionError('update.linker is only for subscribers')
+    throw new ExecutionError(...about('update.linker', 'is only for subscribers'))
   }
   const configured = accountFields.map(({ field_name: name }) => name)
   const known = ['aid', 'account_import_id', ...configured]
   if (known.includes(linker.field)) return
   const suggestion = nearest(linker.field.slice(0, 64), known)
   const hint = suggestion === undefined ? '' : `: '${suggestion}' is`
-  throw new ExecutionError(`update.linker.field ${linker.field} is not a field of accounts${hint}`)
+  throw new ExecutionError(
+    ...about('update.linker.field', `${linker.field} is not a field of accounts${hint}`),
+  )
 }
 
 function listActions(value: unknown): ReadonlyMap<string, ListAction> {
@@ -190,7 +201,7 @@ function listActions(value: unknown): ReadonlyMap<string, ListAction> {
         return [field, action]
       }
       const path = `update.multi_field_action.${field}`
-      throw new ExecutionError(`${path} must be append, remove or replace`)
+      throw new ExecutionError(...about(path, 'must be append, remove or replace'))
     }),
   )
 }
@@ -199,11 +210,11 @@ function objectOf(value: unknown, name: string): Fields {
   if (value === undefined || value === null || value === '') return {}
   if (Array.isArray(value) && value.length === 0) return {}
   if (typeof value === 'object' && !Array.isArray(value)) return value as Fields
-  throw new ExecutionError(`update.${name} must be an object`)
+  throw new ExecutionError(...about(`update.${name}`, 'must be an object'))
 }
 
 function listOf(value: unknown): readonly unknown[] {
   if (value === undefined) return []
   if (Array.isArray(value)) return value
-  throw new ExecutionError('update.import_fields must be a list')
+  throw new ExecutionError(...about('update.import_fields', 'must be a list'))
 }

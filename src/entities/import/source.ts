@@ -59,7 +59,7 @@ async function* readCsv(options: SourceOptions): AsyncGenerator<SourceRow> {
     }
   } catch (error) {
     if (!(error instanceof CsvError)) throw error
-    throw new ExecutionError(`the file is not valid CSV: ${error.message}`)
+    throw new ExecutionError(`the file is not valid CSV: ${error.message}`, 'refused')
   }
 }
 
@@ -98,7 +98,7 @@ async function* linesOf(chunks: AsyncIterable<Buffer>): AsyncGenerator<string> {
     parts.push(chunk.subarray(from))
     bytes += chunk.length - from
     if (bytes > ROW_BYTES_MAX) {
-      throw new ExecutionError(`the file has a line of more than ${ROW_BYTES_MAX} bytes`)
+      throw new ExecutionError(`the file has a line of more than ${ROW_BYTES_MAX} bytes`, 'refused')
     }
   }
   if (bytes > 0) yield Buffer.concat(parts).toString('utf8')

@@ -1,5 +1,5 @@
 /** Checks the taxes in rows of rates: usage with an unknown tax would not be taxed. */
-import { EntityRuleError } from '../../requests/errors.ts'
+import { fieldRule } from '../../requests/errors.ts'
 import { hasTrait } from '../definitions/traits.ts'
 import { valueIn } from '../export/cells.ts'
 import { NOT_DELETED } from '../revisions.ts'
@@ -25,7 +25,7 @@ export async function taxCheck(
   return (unit) => {
     const key = customTax(unit)
     if (key !== '' && !known.has(key))
-      throw new EntityRuleError(`tax: there is no tax ${quotedExcerpt(key)}`)
+      throw fieldRule('tax:', `there is no tax ${quotedExcerpt(key)}`)
   }
 }
 

@@ -1,7 +1,7 @@
 /** Uniqueness index of a batch: the stored and pending values that conflict with its documents. */
 import type { RawDocument } from '../../catalog/compile/document.ts'
 import type { Fields } from '../../domain/fields.ts'
-import { EntityRuleError } from '../../requests/errors.ts'
+import { EntityRuleError, fieldRule } from '../../requests/errors.ts'
 import { formsOf, valueName } from '../actions/uniqueness.ts'
 import { isNumbered } from '../definitions/definition.ts'
 import { hasTrait } from '../definitions/traits.ts'
@@ -70,13 +70,17 @@ export async function buildUniquenessIndex(
         if (other !== undefined && isMigration) {
           const begin = dateText(other.fromMs, stores.config.rating.timeZone)
           const text = `it overlaps the revision of ${keyField} ${value} from ${begin}`
-          throw new EntityRuleError(text)
+          throw new EntityRuleError(text, { path: keyField })
         }
         const row = pendingValues.holderOf(keyField, value, claim, !isByTime)
         if (other !== undefined)
-          throw new EntityRuleError(`create: ${name} has ${keyField} ${value} already`)
+          throw new EntityRuleError(`create: ${name} has ${keyField} ${value} already`, {
+            path: keyField,
+          })
         if (row !== undefined)
-          throw new EntityRuleError(`create: row ${row} has ${keyField} ${value} too`)
+          throw new EntityRuleError(`create: row ${row} has ${keyField} ${value} too`, {
+            path: keyField,
+          })
       }
       for (const { field, value } of valuesOf(document)) {
         const others = holders.get(field)?.get(valueName(value)) ?? []
@@ -84,7 +88,7 @@ export async function buildUniquenessIndex(
         const row = pendingValues.holderOf(field, value, claim)
         const whose = other === undefined ? `row ${row}` : `${keyField} ${other.key}`
         if (other === undefined && row === undefined) continue
-        throw new EntityRuleError(`${field} must be unique: ${String(value)} belongs to ${whose}`)
+        throw fieldRule(field, `must be unique: ${String(value)} belongs to ${whose}`)
       }
     },
     add(document, unit) {

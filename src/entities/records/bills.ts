@@ -31,7 +31,11 @@ async function updateBill(
 ): Promise<WriteResult> {
   const filter = filterOf(query)
   if (Object.keys(update).length === 0) {
-    throw new EntityRuleError('update: give due_date or charge.not_before', DISPLAY.refused)
+    throw new EntityRuleError(
+      'update: give due_date or charge.not_before',
+      'refused',
+      DISPLAY.refused,
+    )
   }
   const change = async (session: ClientSession) => {
     const old = await billOf(catalog, query, filter)
@@ -58,7 +62,7 @@ async function deleteBill(
   const change = async (session: ClientSession) => {
     const bill = await billOf(catalog, query, filter)
     const reason = (await confirmedBy(catalog, bill)) ?? linkedTo(bill)
-    if (reason !== null) throw new EntityRuleError(`delete: ${reason}`, DISPLAY.refused)
+    if (reason !== null) throw new EntityRuleError(`delete: ${reason}`, 'refused', DISPLAY.refused)
     await catalog.bills.deleteOne(filter, { session })
     const { currencyCode } = config.rating
     const writer = { catalog, session, actor, nowMs: clock.nowMs(), currencyCode }
@@ -74,7 +78,7 @@ async function reversePostings(writer: BooksWriter, bill: BillDocument): Promise
     await postRemoval({ ...writer, actor: plainActor(writer.actor) }, bill)
   } catch (error) {
     if (!(error instanceof BillingError)) throw error
-    throw new EntityRuleError(`delete: ${error.message}`, DISPLAY.refused)
+    throw new EntityRuleError(`delete: ${error.message}`, 'refused', DISPLAY.refused)
   }
 }
 
@@ -89,7 +93,12 @@ async function billOf(catalog: Catalog, query: Fields, filter: object) {
 }
 
 function filterOf({ _id: id, aid }: Fields): object {
-  if (!(id instanceof ObjectId)) throw new EntityRuleError('query: _id is missing', DISPLAY.request)
+  if (!(id instanceof ObjectId))
+    throw new EntityRuleError(
+      'query: _id is missing',
+      { path: 'query._id', code: 'missing' },
+      DISPLAY.request,
+    )
   return { _id: id, ...(aid === undefined ? {} : { aid }) }
 }
 

@@ -1,7 +1,7 @@
 /** Events are read-only; those that are selected are sent again. */
 import type { Actor } from '../../catalog/actor.ts'
 import type { Fields } from '../../domain/fields.ts'
-import { DISPLAY, EntityRuleError } from '../../requests/errors.ts'
+import { DISPLAY, fieldRule } from '../../requests/errors.ts'
 import type { RecordActions } from '../api.ts'
 import { resendEvents } from '../events/resend.ts'
 import type { EntityStores, WriteResult } from '../requests/entity-request.ts'
@@ -22,7 +22,7 @@ async function resend(
 ): Promise<WriteResult> {
   if (!SELECTING.some((name) => query[name] !== undefined)) {
     const why = `give one of ${SELECTING.join(', ')}`
-    throw new EntityRuleError(`query: ${why}`, DISPLAY.request)
+    throw fieldRule('query:', why, 'invalid', DISPLAY.request)
   }
   const by = { actor, nowMs: clock.nowMs() }
   const { resent, left, hasMore } = await resendEvents(catalog, query, by, RESENT_MAX)

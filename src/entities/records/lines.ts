@@ -16,7 +16,12 @@ async function deleteLine(
   { catalog, clock, config }: EntityStores,
   { actor, query: { _id: id }, isTrial = false }: RecordWriteRequest,
 ): Promise<WriteResult> {
-  if (!(id instanceof ObjectId)) throw new EntityRuleError('query: _id is missing', DISPLAY.request)
+  if (!(id instanceof ObjectId))
+    throw new EntityRuleError(
+      'query: _id is missing',
+      { path: 'query._id', code: 'missing' },
+      DISPLAY.request,
+    )
   const { timeZone, cycleDay } = config.rating
   const active = cycleAt(clock.nowMs(), timeZone, cycleDay).key
   const filter = { _id: id } as object
@@ -26,7 +31,7 @@ async function deleteLine(
       throw new TargetError(`lines: there is no line with _id ${id.toHexString()}`)
     }
     const reason = reasonToKeep(found, active)
-    if (reason !== null) throw new EntityRuleError(`delete: ${reason}`, DISPLAY.refused)
+    if (reason !== null) throw new EntityRuleError(`delete: ${reason}`, 'refused', DISPLAY.refused)
     // The recorder writes lines without transactions: only in the state that was read.
     const same = { ...filter, type: 'credit', billrun: found['billrun'] ?? { $exists: false } }
     const { deletedCount } = await catalog.lines.deleteOne(
@@ -34,7 +39,11 @@ async function deleteLine(
       { session },
     )
     if (deletedCount === 0) {
-      throw new EntityRuleError('delete: the line was changed meanwhile', DISPLAY.refused)
+      throw new EntityRuleError(
+        'delete: the line was changed meanwhile',
+        'refused',
+        DISPLAY.refused,
+      )
     }
     const key = String(found['stamp'])
     const entry = { collection: 'lines', type: 'delete', key, old: found, new: null }

@@ -77,10 +77,13 @@ function conditionsOf(raw: Fields, path: string, querying: QueryContext): Filter
     const param = declaredAt(params, name)
     if (name === '$and' || name === '$or') filter[name] = alternativesOf(value, at, querying)
     else if (param !== undefined) filter[name] = conditionOf(name, param, value, at, querying)
-    else if (name.startsWith('$')) problems.invalid(at, 'is not an operator that is allowed here')
-    else if (problems.isFull) problems.invalid(at, 'is not known here')
+    else if (name.startsWith('$'))
+      problems.invalid(at, 'is not an operator that is allowed here', 'unknown')
+    else if (problems.isFull) problems.invalid(at, 'is not known here', 'unknown')
     else {
-      problems.invalid(at, unsafeName(name) ?? unknownReason(name, Object.keys(params)))
+      const unsafe = unsafeName(name)
+      if (unsafe !== null) problems.invalid(at, unsafe)
+      else problems.invalid(at, unknownReason(name, Object.keys(params)), 'unknown')
     }
   }
   return filter
@@ -208,14 +211,15 @@ function operatorsOf(
     if (Object.hasOwn(FIELD_OPERATORS, operator)) {
       result[operator] = FIELD_OPERATORS[operator]?.(name, param, value, at, querying)
     } else if (operator.startsWith('$')) {
-      problems.invalid(at, 'is not an operator that is allowed here')
+      problems.invalid(at, 'is not an operator that is allowed here', 'unknown')
     } else {
       problems.invalid(at, 'is mixed with operators')
     }
   }
   if ('$regex' in result || '$options' in result) {
     const reason = badExpression(raw['$regex'], raw['$options'])
-    if (reason !== null) problems.invalid(`${path}.$regex`, reason)
+    const code = raw['$regex'] === undefined ? 'missing' : 'invalid'
+    if (reason !== null) problems.invalid(`${path}.$regex`, reason, code)
   }
   return result
 }
@@ -228,7 +232,7 @@ function membersOf(name: string, raw: Fields, path: string, querying: QueryConte
     const param = key.startsWith('$') ? undefined : declaredAt(querying.params, inner)
     const at = `${path}.${key}`
     if (param !== undefined) result[key] = conditionOf(inner, param, value, at, querying)
-    else querying.problems.invalid(at, `is not known: '${inner}' is not declared`)
+    else querying.problems.invalid(at, `is not known: '${inner}' is not declared`, 'unknown')
   }
   return result
 }

@@ -2,7 +2,7 @@
 import { nearest } from '../../config/nearest.ts'
 import type { Fields } from '../../domain/fields.ts'
 import { booleanOf, integerOf } from '../../requests/cast-value.ts'
-import { DISPLAY, EntityRuleError } from '../../requests/errors.ts'
+import { DISPLAY, fieldRule } from '../../requests/errors.ts'
 import type { CompoundParameters } from '../../requests/json-text.ts'
 import { badFieldName, overlapping } from '../../requests/names.ts'
 import { FieldProblems, truncatedName } from '../../requests/problems.ts'
@@ -97,16 +97,16 @@ function sortOf(sort: Fields | undefined): ReadOptions['sort'] {
   const entries = Object.entries(sort ?? {})
   if (entries.length === 0) return null
   if (entries.length > SORT_FIELDS_MAX) {
-    throw new EntityRuleError(`sort must have at most ${SORT_FIELDS_MAX} fields`, DISPLAY.sort)
+    throw fieldRule('sort', `must have at most ${SORT_FIELDS_MAX} fields`, 'invalid', DISPLAY.sort)
   }
   const result: Record<string, 1 | -1> = {}
   for (const [name, value] of entries) {
     const reason = badFieldName(name)
     const direction = integerOf(value)
     if (reason !== null)
-      throw new EntityRuleError(`sort: ${truncatedName(name)} ${reason}`, DISPLAY.sort)
+      throw fieldRule('sort:', `${truncatedName(name)} ${reason}`, 'invalid', DISPLAY.sort)
     if (direction !== 1 && direction !== -1) {
-      throw new EntityRuleError(`sort: ${truncatedName(name)} must be 1 or -1`, DISPLAY.sort)
+      throw fieldRule('sort:', `${truncatedName(name)} must be 1 or -1`, 'invalid', DISPLAY.sort)
     }
     result[name] = direction
   }
@@ -154,7 +154,7 @@ function requestOptions(options: Fields = {}, problems: FieldProblems): RequestO
     if (problems.isFull) break
     const suggestion = nearest(name.slice(0, 64), OPTIONS)
     const hint = suggestion === undefined ? '' : `, '${suggestion}' is`
-    problems.invalid(`options.${name}`, `is not known${hint}`)
+    problems.invalid(`options.${name}`, `is not known${hint}`, 'unknown')
   }
   const { or_fields: orFields = [], headers, delimiter, force } = options
   const names = Array.isArray(orFields) ? orFields : [orFields]

@@ -4,7 +4,7 @@ import type { Config } from '../../config/schema.ts'
 import { type Fields, isUnset } from '../../domain/fields.ts'
 import { normalNumber } from '../../domain/numbering.ts'
 import { booleanOf } from '../../requests/cast-value.ts'
-import { DISPLAY, EntityRuleError } from '../../requests/errors.ts'
+import { DISPLAY, EntityRuleError, fieldRule } from '../../requests/errors.ts'
 import type { TimeContext } from '../../requests/instant.ts'
 import { type CompoundParameters, compoundParameters } from '../../requests/json-text.ts'
 import type { Params } from '../../requests/param.ts'
@@ -60,7 +60,7 @@ export function readRequestOf(raw: RawParameters, context: RequestContext): Read
 function refuseSortByHidden(definition: CollectionDefinition, sort: object): void {
   const name = Object.keys(sort).find((path) => isSecretPath(definition, path))
   if (name !== undefined)
-    throw new EntityRuleError(`sort: ${name} cannot be sorted by`, DISPLAY.sort)
+    throw fieldRule('sort:', `${name} cannot be sorted by`, 'invalid', DISPLAY.sort)
 }
 
 export interface ParsedWrite {
@@ -86,7 +86,11 @@ export function writeRequestOf(
   const target = targetIn(compound, context, issues)
   // A mandatory parameter as well, but existing clients expect a specific code.
   if (action === 'reopen' && isUnset(update['from'])) {
-    throw new EntityRuleError('reopen: update.from is missing', DISPLAY.refused)
+    throw new EntityRuleError(
+      'reopen: update.from is missing',
+      { path: 'from', code: 'missing' },
+      DISPLAY.refused,
+    )
   }
   const demanded = missingFields(fields, update, { definition, action })
   const params = updateParams(context, update)
@@ -133,7 +137,7 @@ function refuseConditions({ action, definition }: RequestContext, target: Fields
   if (action !== 'erase') return
   // Further conditions are refused: they would not be applied.
   if (typeof target[keyField] === 'number' && Object.keys(target).length === 1) return
-  throw new EntityRuleError(`query.${keyField} must be one integer, and the only condition`)
+  throw fieldRule(`query.${keyField}`, 'must be one integer, and the only condition')
 }
 
 function isForce({ field_name: name }: FieldDefinition): boolean {
@@ -143,7 +147,7 @@ function isForce({ field_name: name }: FieldDefinition): boolean {
 function forceFlag(value: unknown): boolean {
   if (isUnset(value) || value === '') return false
   const read = booleanOf(value)
-  if (read === null) throw new EntityRuleError('force must be true or false', DISPLAY.request)
+  if (read === null) throw fieldRule('force', 'must be true or false', 'invalid', DISPLAY.request)
   return read
 }
 
@@ -214,16 +218,16 @@ function listChange(
   const field = context.fields.find(({ field_name: known }) => known === name)
   if (field?.multiple !== true || field.editable === false) {
     const text = `options: cannot ${kind} ${name}: it is not a list that may be changed`
-    throw new EntityRuleError(text, DISPLAY.request)
+    throw new EntityRuleError(text, { path: `options.${kind}_fields` }, DISPLAY.request)
   }
   if (!actionOf(context).customFields) {
-    throw new EntityRuleError(`options: cannot ${kind} ${name} here`, DISPLAY.request)
+    throw fieldRule('options:', `cannot ${kind} ${name} here`, 'invalid', DISPLAY.request)
   }
   if (byKey !== null) return { field: name, values, by: byKey }
   // A number that is removed may have been stored in any form.
   const cast = castField(field, values, context, kind === 'pull' ? values : [])
   if ('reason' in cast) {
-    throw new EntityRuleError(`options: ${kind} of ${name}: ${cast.reason}`, DISPLAY.request)
+    throw fieldRule('options:', `${kind} of ${name}: ${cast.reason}`, 'invalid', DISPLAY.request)
   }
   const members = cast.value as unknown[]
   const { numbering = 'any' } = field

@@ -49,10 +49,9 @@ async function checkAllowances(document: RawDocument, context: RuleContext): Pro
     const allowance = asRule(() => objectAt(entry, path))
     const sid = asRule(() => wholeAt(allowance['sid'], `${path}.sid`, 1))
     if (!isPositive(allowance['allowance'])) {
-      const text = `${path}.allowance of sid ${sid} must be a number above 0`
-      throw fieldRule(`${path}.allowance`, text)
+      throw fieldRule(`${path}.allowance`, `of sid ${sid} must be a number above 0`)
     }
-    if (sids.has(sid)) throw fieldRule(`${path}.sid`, `${path}.sid occurs twice: ${sid}`)
+    if (sids.has(sid)) throw fieldRule(`${path}.sid`, `occurs twice: ${sid}`)
     sids.add(sid)
   })
   await checkAll(checks)
@@ -65,7 +64,7 @@ async function checkAllowances(document: RawDocument, context: RuleContext): Pro
   const otherSids = listOf(conflict['allowances']).map((entry) => Number(fieldsOf(entry)['sid']))
   const both = otherSids.filter((sid) => sids.has(sid))
   throw fieldRule(
-    'allowances',
-    `allowances: sid ${both.join(', ')} has one of account ${conflict['aid']} already`,
+    'allowances:',
+    `sid ${both.join(', ')} has one of account ${conflict['aid']} already`,
   )
 }

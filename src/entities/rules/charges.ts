@@ -1,5 +1,6 @@
 /** Rules for conditional charges and discounts. */
-import type { FieldIssue } from '../../domain/field-errors.ts'
+
+import type { FieldIssue, IssueCode } from '../../domain/field-errors.ts'
 import { type Fields, isUnset, wholeAt } from '../../domain/fields.ts'
 import { DISPLAY, fieldRule, throwRules } from '../../requests/errors.ts'
 import { checkAll } from '../trial.ts'
@@ -54,8 +55,9 @@ function checkConditions(document: Fields): void {
   if (isUnset(cycles) || all.some(isOnPlanOrService)) return
   throw fieldRule(
     'params.cycles',
-    'params.cycles needs a condition on the plan of the subscriber (plan, plan_activation or ' +
+    'needs a condition on the plan of the subscriber (plan, plan_activation or ' +
       'plan_deactivation) or on a service: there is nothing to count cycles from',
+    'invalid',
     DISPLAY.request,
   )
 }
@@ -79,11 +81,12 @@ function conditionsIn(value: unknown, path: string): LocatedCondition[] {
 function conditionIssues({ condition, path }: LocatedCondition): FieldIssue[] {
   const { field, op, value } = condition
   const issues: FieldIssue[] = []
-  const refuse = (name: string, reason: string) => issues.push({ path: `${path}.${name}`, reason })
+  const refuse = (name: string, reason: string, code: IssueCode = 'invalid') =>
+    issues.push({ path: `${path}.${name}`, reason, code })
   if (typeof field !== 'string' || field === '') refuse('field', 'must be the name of a field')
   if (!OPERATORS.includes(op)) refuse('op', `must be one of ${OPERATORS.join(', ')}`)
   const isList = op === 'in' || op === 'nin'
-  if (value === undefined && op !== 'exists') refuse('value', 'is missing')
+  if (value === undefined && op !== 'exists') refuse('value', 'is missing', 'missing')
   else if (isList && !Array.isArray(value)) refuse('value', 'must be a list')
   return issues
 }

@@ -1,4 +1,5 @@
 /** Rules for overrides of the prices of plans and services. */
+import { missing } from '../../domain/field-errors.ts'
 import { type Fields, isUnset } from '../../domain/fields.ts'
 import { throwRules } from '../../requests/errors.ts'
 import { fieldsOf, isChanged, listOf } from './values.ts'
@@ -16,9 +17,12 @@ export function checkOverrides(document: Fields, stored: Fields | null): void {
       const whose = `${String(override['type'])} ${String(override['key'])}`
       const reason = `is missing, in the override of ${whose}`
       return listOf(fieldsOf(override['value'])['price']).flatMap((price, tier) => {
-        const missing = PRICE_FIELDS.filter((name) => isUnset(fieldsOf(price)[name]))
+        const absent = PRICE_FIELDS.filter((name) => isUnset(fieldsOf(price)[name]))
         const path = `overrides.${index}.value.price.${tier}`
-        return missing.map((name) => ({ path: `${path}.${name}`, reason }))
+        return missing(
+          absent.map((name) => `${path}.${name}`),
+          reason,
+        )
       })
     }),
   )

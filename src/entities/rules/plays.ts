@@ -1,6 +1,6 @@
 /** Plays: kinds of subscribers that plans and services are restricted to. */
 import { type Fields, isUnset } from '../../domain/fields.ts'
-import { fieldRule } from '../../requests/errors.ts'
+import { EntityRuleError, fieldRule } from '../../requests/errors.ts'
 import { cachedRead } from './lookups.ts'
 import type { RuleContext } from './rule.ts'
 import { fieldsOf, listOf } from './values.ts'
@@ -38,8 +38,8 @@ export function playOf({ play }: Fields, plays: Plays): string {
   const name = isUnset(play) ? plays.default : String(play)
   if (name !== null && plays.names.includes(name)) return name
   const known = plays.names.join(', ')
-  if (name === null) throw fieldRule('play', `play is missing: one of ${known}`)
-  throw fieldRule('play', `play must be one of ${known}, is ${name}`)
+  if (name === null) throw fieldRule('play', `is missing: one of ${known}`, 'missing')
+  throw fieldRule('play', `must be one of ${known}, is ${name}`)
 }
 
 /** Throws `EntityRuleError` if a plan or service is restricted to other plays. */
@@ -47,5 +47,8 @@ export function checkOffered(what: string, offer: Fields | undefined, play: stri
   const given = offer?.['play']
   const plays = Array.isArray(given) ? given : isUnset(given) ? [] : [given]
   if (plays.length === 0 || plays.includes(play)) return
-  throw fieldRule('play', `${what} is not offered for play ${play}, only for ${plays.join(', ')}`)
+  throw new EntityRuleError(
+    `${what} is not offered for play ${play}, only for ${plays.join(', ')}`,
+    { path: 'play' },
+  )
 }

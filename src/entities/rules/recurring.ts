@@ -23,11 +23,8 @@ export function checkRecurrence({ recurrence }: Fields, code: DisplayCode): void
   if (!isUnset(periodicity)) return
   const missing = isUnset(frequency) ? 'frequency' : 'start'
   if (!isUnset(frequency) && !isUnset(start)) return
-  throw fieldRule(
-    `recurrence.${missing}`,
-    `recurrence.${missing} is missing: give frequency and start, or periodicity`,
-    code,
-  )
+  const reason = 'is missing: give frequency and start, or periodicity'
+  throw fieldRule(`recurrence.${missing}`, reason, 'missing', code)
 }
 
 const ROUNDING_TYPES: readonly unknown[] = ['up', 'down', 'nearest']
@@ -40,13 +37,10 @@ export function checkRounding(document: Fields, stored: Fields | null): void {
   const { rounding_stage: stage, rounding_type: type, rounding_decimals: decimals } = rules
   if (isUnset(stage) || stage === 'None') return
   if (!ROUNDING_TYPES.includes(type)) {
-    throw fieldRule(
-      'rounding_rules.rounding_type',
-      'rounding_rules.rounding_type must be up, down or nearest',
-    )
+    throw fieldRule('rounding_rules.rounding_type', 'must be up, down or nearest')
   }
   const number = isUnset(decimals) ? Number.NaN : Number(decimals)
   if (Number.isInteger(number) && number >= 0 && number <= DECIMALS_MAX) return
-  const text = `rounding_rules.rounding_decimals must be an integer from 0 to ${DECIMALS_MAX}`
-  throw fieldRule('rounding_rules.rounding_decimals', text)
+  const reason = `must be an integer from 0 to ${DECIMALS_MAX}`
+  throw fieldRule('rounding_rules.rounding_decimals', reason)
 }

@@ -36,6 +36,8 @@ export interface RuleContext {
   /** True for a revision of another system, whose dates are kept. */
   isMigrated?: boolean
   actor: Actor
+  /** True for a write of which something else is refused already. */
+  isRefused?: boolean
   /** Shared by all rows of an import (cache.ts). Absent to read everything. */
   cache?: RuleCache
 }

@@ -69,7 +69,7 @@ function calendarOf(
 
 async function entriesOf(value: unknown, path: string, work: Work): Promise<Fields[]> {
   if (isUnset(value)) return []
-  if (!Array.isArray(value)) throw fieldRule(path, `${path} must be a list`)
+  if (!Array.isArray(value)) throw fieldRule(path, `must be a list`)
   const entries: Fields[] = []
   // Sequential, because the numbers follow the order of the entries.
   const reads = value.map((one, index) => async () => {
@@ -148,14 +148,19 @@ async function endFor(entry: DatedEntry, { context, calendar }: Work): Promise<n
   const service = await offerAt(context, 'services', name, fromMs)
   if (service === undefined && !isSameFrom) {
     const date = dateText(fromMs, context.zone)
-    throw fieldRule(path, `${path}: there is no service ${name} at ${date}`, DISPLAY.service)
+    throw fieldRule(
+      `${path}:`,
+      `there is no service ${name} at ${date}`,
+      'invalid',
+      DISPLAY.service,
+    )
   }
   const span = { fromMs, toMs: requestedToMs ?? FOREVER_MS }
   const toMs =
     service === undefined ? span.toMs : endOfService(termsOf(service, name), span, calendar)
   if (toMs > fromMs) return toMs
   const date = dateText(fromMs, context.zone)
-  throw fieldRule(`${path}.to`, `${path}.to must be after ${date}, where service ${name} begins`)
+  throw fieldRule(`${path}.to`, `must be after ${date}, where service ${name} begins`)
 }
 
 function termsOf(service: Fields, name: string): ServiceTerms {

@@ -1,6 +1,8 @@
 /** Rules for services. */
+
 import type { RawDocument } from '../../catalog/compile/document.ts'
 import { validDuring } from '../../catalog/revisions/validity.ts'
+import { missing } from '../../domain/field-errors.ts'
 import { decimalOf, type Fields, isUnset } from '../../domain/fields.ts'
 import { DISPLAY, fieldRule, throwRules } from '../../requests/errors.ts'
 import { checkAll } from '../trial.ts'
@@ -49,13 +51,13 @@ function serviceHeldDuring({ name, from, to }: RawDocument): Fields {
 function checkPrice({ price }: RawDocument): void {
   if (isUnset(price)) return
   if (!Array.isArray(price)) {
-    throw fieldRule('price', 'price must be a list', DISPLAY.request)
+    throw fieldRule('price', 'must be a list', 'invalid', DISPLAY.request)
   }
   const issues = price.map(fieldsOf).flatMap((entry, index) =>
     PRICE_FIELDS.flatMap((name) => {
       const value = entry[name]
       const path = `price.${index}.${name}`
-      if (isUnset(value)) return [{ path, reason: 'is missing' }]
+      if (isUnset(value)) return missing([path])
       if (name === 'to' && value === 'UNLIMITED') return []
       return decimalOf(value) === null ? [{ path, reason: 'must be a number or decimal text' }] : []
     }),
@@ -69,13 +71,13 @@ function checkLimit({ limit_cycles: limit, price }: RawDocument): void {
   if (isUnset(limit)) return
   const cycles = decimalOf(limit)
   if (cycles === null || !isPositive(limit)) {
-    throw fieldRule('limit_cycles', 'limit_cycles must be a number above 0', DISPLAY.request)
+    throw fieldRule('limit_cycles', 'must be a number above 0', 'invalid', DISPLAY.request)
   }
   const ends = listOf(price).map((entry) => fieldsOf(entry)['to'])
   const highest = ends.includes('UNLIMITED') ? null : highestOf(ends)
   if (highest !== null && compareDecimals(cycles, highest) === 0) return
-  const text = `limit_cycles must be the highest to of price, is ${limit}`
-  throw fieldRule('limit_cycles', text, DISPLAY.request)
+  const reason = `must be the highest to of price, is ${limit}`
+  throw fieldRule('limit_cycles', reason, 'invalid', DISPLAY.request)
 }
 
 function highestOf(ends: readonly unknown[]) {

@@ -19,7 +19,7 @@ export function accountTransfer(draft: Draft, { nowMs }: RuleContext): FollowUp 
   if (later.some(({ aid }) => aid !== toAid)) {
     throw fieldRule(
       'aid',
-      'aid can only change with immediate effect, because the balances move with the subscriber',
+      'can only change with immediate effect, because the balances move with the subscriber',
     )
   }
   if (fromAid === null || toAid === null || fromAid === toAid) return undefined

@@ -2,7 +2,7 @@
 import type { RawDocument } from '../../catalog/compile/document.ts'
 import { NOT_DELETED } from '../../catalog/revisions/validity.ts'
 import { isUnset, wholeAt } from '../../domain/fields.ts'
-import { DISPLAY, fieldRule } from '../../requests/errors.ts'
+import { DISPLAY, EntityRuleError, fieldRule } from '../../requests/errors.ts'
 import { dateText } from '../timeline/dates.ts'
 import { fromOf } from '../timeline/draft.ts'
 import type { FieldChanges } from '../timeline/set-fields.ts'
@@ -68,7 +68,7 @@ function checkNotInvoiced(
   if (fromOf(subscriber) >= invoicedMs) return
   const date = dateText(invoicedMs, zone)
   const text = `create: from must not be before ${date}, until which account ${aid} is invoiced`
-  throw fieldRule('from', text, DISPLAY.date)
+  throw new EntityRuleError(text, { path: 'from' }, DISPLAY.date)
 }
 
 /** Clients expect the list of services even if it is empty. */
@@ -84,14 +84,14 @@ async function checkPlan(document: RawDocument, context: RuleContext): Promise<v
   if (typeof plan !== 'string') return
   if ((await offerAt(context, 'plans', plan, fromOf(document))) !== undefined) return
   const date = dateText(fromOf(document), context.zone)
-  throw fieldRule('plan', `plan: there is no plan ${plan} at ${date}`)
+  throw fieldRule('plan:', `there is no plan ${plan} at ${date}`)
 }
 
 async function checkAccount({ aid }: RawDocument, context: RuleContext): Promise<void> {
   const accountExists = await cachedRead(context, `accounts/${aid}`, () =>
     exists(context, 'subscribers', { type: 'account', aid, ...NOT_DELETED }),
   )
-  if (!accountExists) throw fieldRule('aid', `aid: there is no account ${aid}`)
+  if (!accountExists) throw fieldRule('aid:', `there is no account ${aid}`)
 }
 
 async function checkPlays(document: RawDocument, context: RuleContext): Promise<void> {

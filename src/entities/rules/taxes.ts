@@ -57,7 +57,8 @@ function asRatingRule<T>(read: () => T): T {
   try {
     return read()
   } catch (error) {
-    if (error instanceof StoredRuleError) throw new EntityRuleError(`stored: ${error.message}`)
+    if (error instanceof StoredRuleError)
+      throw new EntityRuleError(`stored: ${error.message}`, 'refused')
     throw error
   }
 }

@@ -1,13 +1,15 @@
 /** Rules for operators who log in. */
+
 import type { RawDocument } from '../../catalog/compile/document.ts'
 import { validAt } from '../../catalog/revisions/validity.ts'
 import { SECURITY } from '../../catalog/settings/access/security-settings.ts'
 import { createCurrentSettings } from '../../catalog/settings/current-settings.ts'
 import { isEmail } from '../../domain/email.ts'
+import type { Fields } from '../../domain/fields.ts'
 import { changedPassword, checkedPassword } from '../../identity/password-rules.ts'
 import { PASSWORDS } from '../../identity/passwords.ts'
 import { PERMISSIONS, rolesIn } from '../../identity/permission-rules.ts'
-import { fieldRule, TargetError } from '../../requests/errors.ts'
+import { EntityRuleError, fieldRule, TargetError } from '../../requests/errors.ts'
 import { checkAll } from '../trial.ts'
 import { exists } from './lookups.ts'
 import type { CollectionRules, RuleContext } from './rule.ts'
@@ -24,18 +26,23 @@ export const USER_RULES: CollectionRules = {
     const mustChange = terms.change_given && !isOwn
     const isSet = password !== undefined || target?.['must_change_password'] === true
     if (mustChange && isSet && changes.set['must_change_password'] === false) {
-      throw fieldRule('must_change_password', MUST_CHANGE)
+      throw new EntityRuleError(MUST_CHANGE, { path: 'must_change_password' })
     }
     if (password === undefined) return changes
-    const fields = await passwordFields(password, name, context, mustChange)
-    return { ...changes, set: { ...fields, ...changes.set, password: fields.password } }
+    const { isRefused = false, nowMs } = context
+    // Hashing takes long: what else may be refused is checked before.
+    if (!isRefused) await checkNameAndRoles({ ...target, ...changes.set }, target, context)
+    const normal = await checkedPassword(password, {
+      username: name,
+      charactersMin: terms.characters_min,
+    })
+    const hash = isRefused ? NOT_STORED : await PASSWORDS.hash(normal)
+    const fields = changedPassword(hash, nowMs, mustChange)
+    return { ...changes, set: { ...fields, ...changes.set, password: hash } }
   },
 
   async check(document, stored, context) {
-    await checkAll([
-      () => isChanged(document, stored, 'username') && checkUserName(document),
-      () => isChanged(document, stored, 'roles') && checkRoles(document, context),
-    ])
+    await checkNameAndRoles(document, stored, context)
     if (stored !== null && isAdmin(stored) && !isAdmin(document)) {
       await checkNotLast(document, context)
     }
@@ -49,6 +56,20 @@ export const USER_RULES: CollectionRules = {
     }
     if (isAdmin(document)) await checkNotLast(document, context)
   },
+}
+
+/** In place of the hash, in a write that is refused. */
+const NOT_STORED = 'not hashed'
+
+function checkNameAndRoles(
+  document: Fields,
+  stored: Fields | null,
+  lookups: Lookups,
+): Promise<void> {
+  return checkAll([
+    () => isChanged(document, stored, 'username') && checkUserName(document),
+    () => isChanged(document, stored, 'roles') && checkRoles(document, lookups),
+  ])
 }
 
 /** Whether the caller has logged in as this user. */
@@ -88,7 +109,7 @@ const FIRST_USER = 'admin'
 export function checkUserName({ username }: Readonly<Record<string, unknown>>): void {
   if (username === FIRST_USER) return
   if (typeof username !== 'string' || !isEmail(username))
-    throw fieldRule('username', 'username must be an e-mail address')
+    throw fieldRule('username', 'must be an e-mail address')
 }
 
 const ROLES: readonly unknown[] = ['read', 'write', 'admin', 'reports']
@@ -107,7 +128,7 @@ export async function checkRoles(
   const named = further.length === 0 ? [] : rolesIn(await settings.get(PERMISSIONS))
   if (roleNames.length > 0 && further.every((role) => named.includes(role))) return
   const all = [...new Set([...ROLES, ...named])].join(', ')
-  throw fieldRule('roles', `roles must be a list of ${all} that is not empty`)
+  throw fieldRule('roles', `must be a list of ${all} that is not empty`)
 }
 
 export function isAdmin({ roles }: RawDocument): boolean {

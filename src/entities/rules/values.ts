@@ -11,7 +11,7 @@ export function asRule<T>(read: () => T, code?: DisplayCode): T {
   try {
     return read()
   } catch (error) {
-    if (error instanceof FieldError) throw new EntityRuleError(error.message, code, error.issues)
+    if (error instanceof FieldError) throw new EntityRuleError(error.message, error.issues, code)
     throw error
   }
 }
@@ -32,8 +32,7 @@ export function instantAt(
 ): number | null {
   if (isUnset(value)) return null
   const date = value instanceof Date ? value : dateOf(value, { timeZone: zone, nowMs })
-  if (date === null || Number.isNaN(date.getTime()))
-    throw fieldRule(path, `${path} must be ${DATES}`)
+  if (date === null || Number.isNaN(date.getTime())) throw fieldRule(path, `must be ${DATES}`)
   return date.getTime()
 }
 

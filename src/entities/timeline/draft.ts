@@ -96,13 +96,14 @@ function checkOrder(revisions: readonly RawDocument[], zone: string): void {
   for (const [index, revision] of revisions.entries()) {
     if (fromOf(revision) >= toOf(revision)) {
       const begin = dateText(fromOf(revision), zone)
-      throw fieldRule('to', `to must be after from (${begin}): the revision would be empty`)
+      throw fieldRule('to', `must be after from (${begin}): the revision would be empty`)
     }
     const next = revisions[index + 1]
     if (next === undefined || toOf(revision) <= fromOf(next)) continue
     throw new EntityRuleError(
       `the revision from ${dateText(fromOf(revision), zone)} would overlap ` +
         `the one from ${dateText(fromOf(next), zone)}`,
+      { path: 'from' },
     )
   }
 }

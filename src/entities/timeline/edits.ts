@@ -4,7 +4,7 @@
  */
 import type { RawDocument } from '../../catalog/compile/document.ts'
 import { FOREVER_MS } from '../../domain/time.ts'
-import { DISPLAY, EntityRuleError, fieldRule } from '../../requests/errors.ts'
+import { DISPLAY, EntityRuleError } from '../../requests/errors.ts'
 import { dateText } from './dates.ts'
 import { type Draft, fromOf, toOf } from './draft.ts'
 import { type FieldChanges, withChanges } from './set-fields.ts'
@@ -20,11 +20,17 @@ export interface EditContext {
 /** An entity that ends later than this from now counts as open-ended. */
 export const OPEN_ENDED_MS = 10 * 366 * 86_400_000
 
-/** Refuses changes of confirmed cycles. `what`: the action and the date to check. */
-export function checkMinimum(what: string, atMs: number, { minimumMs, zone }: EditContext): void {
+/** Refuses changes of confirmed cycles. `what`: the action and the date to check, of `path`. */
+export function checkMinimum(
+  what: string,
+  path: string | null,
+  atMs: number,
+  { minimumMs, zone }: EditContext,
+): void {
   if (atMs >= minimumMs) return
   throw new EntityRuleError(
     `${what} must not be before ${dateText(minimumMs, zone)}, the end of the last confirmed cycle`,
+    path === null ? 'refused' : { path },
     DISPLAY.date,
   )
 }
@@ -35,7 +41,7 @@ export function update(
   changes: FieldChanges,
   context: EditContext,
 ): RawDocument {
-  checkMinimum('update: the end of the revision', toOf(target), context)
+  checkMinimum('update: the end of the revision', null, toOf(target), context)
   return draft.put(target, withChanges(target, changes))
 }
 
@@ -45,12 +51,12 @@ export function close(
   toMs: number,
   context: EditContext,
 ): RawDocument {
-  checkMinimum('close: to', toMs, context)
+  checkMinimum('close: to', 'to', toMs, context)
   if (toMs <= fromOf(target)) {
     const begin = dateText(fromOf(target), context.zone)
-    throw fieldRule(
-      'to',
+    throw new EntityRuleError(
       `close: to must be after ${begin}, where the revision begins`,
+      { path: 'to' },
       DISPLAY.date,
     )
   }
@@ -63,16 +69,20 @@ export function closeAndNew(
   { fromMs, changes }: { fromMs: number; changes: FieldChanges },
   context: EditContext,
 ): RawDocument {
-  checkMinimum('closeandnew: from', fromMs, context)
+  checkMinimum('closeandnew: from', 'from', fromMs, context)
   if (fromMs <= fromOf(target)) {
     const begin = dateText(fromOf(target), context.zone)
-    throw fieldRule('from', `closeandnew: from must be later than ${begin}`, DISPLAY.date)
+    throw new EntityRuleError(
+      `closeandnew: from must be later than ${begin}`,
+      { path: 'from' },
+      DISPLAY.date,
+    )
   }
   if (fromMs >= toOf(target)) {
     const end = dateText(toOf(target), context.zone)
-    throw fieldRule(
-      'from',
+    throw new EntityRuleError(
       `closeandnew: from must be before ${end}, where the revision ends`,
+      { path: 'from' },
       DISPLAY.date,
     )
   }
@@ -92,16 +102,16 @@ export function reopen(
   const last = draft.revisions().at(-1) ?? target
   const end = dateText(toOf(last), zone)
   if (toOf(last) > nowMs + OPEN_ENDED_MS) {
-    throw new EntityRuleError('reopen: the entity is not closed', DISPLAY.reopen)
+    throw new EntityRuleError('reopen: the entity is not closed', 'refused', DISPLAY.reopen)
   }
   if (toOf(last) > fromMs) {
     const text = `reopen: from must not be before ${end}, where the last revision ends`
-    throw fieldRule('from', text, DISPLAY.reopen)
+    throw new EntityRuleError(text, { path: 'from' }, DISPLAY.reopen)
   }
   if (fromMs < minimumMs) {
     const least = dateText(minimumMs, zone)
     const text = `reopen: from must not be before ${least}, the end of the last confirmed cycle`
-    throw fieldRule('from', text, DISPLAY.reopen)
+    throw new EntityRuleError(text, { path: 'from' }, DISPLAY.reopen)
   }
   const fields = { from: new Date(fromMs), to: new Date(FOREVER_MS) }
   return draft.add({ ...withChanges(target, changes), ...fields })
@@ -113,7 +123,7 @@ export function remove(
   target: RawDocument,
   context: EditContext,
 ): RawDocument | null {
-  checkMinimum('delete: the begin of the revision', fromOf(target), context)
+  checkMinimum('delete: the begin of the revision', null, fromOf(target), context)
   const before = draft.revisions().find((other) => toOf(other) === fromOf(target))
   draft.remove(target, context.nowMs)
   return before === undefined ? null : draft.change(before, { to: target['to'] })
@@ -135,9 +145,9 @@ export function permanentChange(
   if (fromMs < fromOf(target) || fromMs > toOf(target)) {
     const limits = `${dateText(fromOf(target), zone)} and ${dateText(toOf(target), zone)}`
     const text = `permanentchange: from must be between ${limits}, in the validity of the revision`
-    throw fieldRule('from', text, DISPLAY.date)
+    throw new EntityRuleError(text, { path: 'from' }, DISPLAY.date)
   }
-  checkMinimum('permanentchange: from', fromMs, context)
+  checkMinimum('permanentchange: from', 'from', fromMs, context)
   const isInside = fromMs > fromOf(target) && fromMs < toOf(target)
   if (isInside) {
     const from = new Date(fromMs)
@@ -149,7 +159,7 @@ export function permanentChange(
   const [entity] = changed
   if (entity === undefined) {
     const text = `permanentchange: no revision is valid from ${dateText(fromMs, zone)} on`
-    throw fieldRule('from', text, DISPLAY.date)
+    throw new EntityRuleError(text, { path: 'from' }, DISPLAY.date)
   }
   return { entity, totalUpdated: changed.length, totalCreated: isInside ? 1 : 0 }
 }

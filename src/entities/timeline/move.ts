@@ -1,6 +1,6 @@
 /** Moves a boundary of a revision, and that of its neighbour if they are adjacent. Pure. */
 import type { RawDocument } from '../../catalog/compile/document.ts'
-import { fieldRule } from '../../requests/errors.ts'
+import { EntityRuleError } from '../../requests/errors.ts'
 import { dateText } from './dates.ts'
 import { type Draft, fromOf, toOf } from './draft.ts'
 import { checkMinimum, type EditContext } from './edits.ts'
@@ -38,10 +38,12 @@ export function move(
   if (edge === 'from' ? atMs >= toOf(target) : atMs <= fromOf(target)) {
     const other = edge === 'from' ? `before ${dateText(toOf(target), zone)}` : ''
     const limit = other === '' ? `after ${dateText(fromOf(target), zone)}` : other
-    throw fieldRule(edge, `move: ${edge} must be ${limit}, or the revision would be empty`)
+    throw new EntityRuleError(`move: ${edge} must be ${limit}, or the revision would be empty`, {
+      path: edge,
+    })
   }
-  checkMinimum(`move: the old ${edge}`, wasMs, context)
-  checkMinimum(`move: ${edge}`, atMs, context)
+  checkMinimum(`move: the old ${edge}`, null, wasMs, context)
+  checkMinimum(`move: ${edge}`, edge, atMs, context)
   const neighbour = neighbourOf(draft, target, edge)
   const follows = neighbour !== null && isFollowing(neighbour, wasMs, request)
   if (neighbour !== null && follows) checkNotSwallowed(neighbour, request, zone)
@@ -77,10 +79,15 @@ function checkNotSwallowed(
 ): void {
   if (edge === 'from' && fromOf(neighbour) >= atMs) {
     const begin = dateText(fromOf(neighbour), zone)
-    throw fieldRule('from', `move: from must be after ${begin}, where the revision before begins`)
+    throw new EntityRuleError(
+      `move: from must be after ${begin}, where the revision before begins`,
+      { path: 'from' },
+    )
   }
   if (edge === 'to' && toOf(neighbour) <= atMs) {
     const end = dateText(toOf(neighbour), zone)
-    throw fieldRule('to', `move: to must be before ${end}, where the next revision ends`)
+    throw new EntityRuleError(`move: to must be before ${end}, where the next revision ends`, {
+      path: 'to',
+    })
   }
 }

@@ -91,7 +91,7 @@ function readAt<T>(path: string, read: () => T): T {
     return read()
   } catch (error) {
     if (!(error instanceof FieldError) || path === '') throw error
-    throw new FieldError(error.path === '' ? path : `${path}.${error.path}`, error.reason)
+    throw error.under(path)
   }
 }
 
@@ -105,7 +105,7 @@ export function fieldsOf(
   checkNames(rest, '', 0)
   const dated = withDates(rest, '', DATES, context.timeZone)
   const { from, to = new Date(FOREVER_MS), former_plan: formerPlan } = dated
-  if (!(from instanceof Date)) throw new FieldError('from', 'is missing')
+  if (!(from instanceof Date)) throw new FieldError('from', 'is missing', 'missing')
   if (!(to instanceof Date)) throw new FieldError('to', 'must be a date')
   if (to < from) throw new FieldError('to', 'must not be before from')
   const revision: Record<string, unknown> = {
@@ -155,7 +155,8 @@ export function checkMandatory(
   const play = String(fields['play'])
   for (const { name, isMandatory, plays } of customFields[kind]) {
     if (!isMandatory || (plays.length > 0 && !plays.includes(play))) continue
-    if (isUnset(valueAt(fields, name))) throw new FieldError(name, 'is missing: it is mandatory')
+    if (isUnset(valueAt(fields, name)))
+      throw new FieldError(name, 'is missing: it is mandatory', 'missing')
   }
 }
 

@@ -1,7 +1,7 @@
 /** Errors of OAuth 2.0 (RFC 6749 section 5.2). */
 import OAuth2Server from '@node-oauth/oauth2-server'
 import { apiErrorOf } from '../../requests/api-errors.ts'
-import { ApiError } from '../../requests/errors.ts'
+import { ApiError, codeOfStatus } from '../../requests/errors.ts'
 
 export type OAuthErrorCode =
   | 'invalid_request'
@@ -28,7 +28,7 @@ export class OAuthError extends ApiError {
   readonly #uri: string | undefined
 
   constructor(error: OAuthErrorCode, message: string, options: OAuthErrorOptions = {}) {
-    super(message)
+    super(message, codeOfStatus(options.httpStatus ?? 400))
     this.error = error
     this.httpStatus = options.httpStatus ?? 400
     this.headers = options.headers ?? {}
@@ -53,7 +53,7 @@ export class InvalidTokenError extends ApiError {
   }
 
   constructor() {
-    super('The access token is unknown, expired or revoked')
+    super('The access token is unknown, expired or revoked', 'not_logged_in')
   }
 
   protected override known(): object {

@@ -60,7 +60,7 @@ export function createSecondFactors(deps: Deps): SecondFactors {
       const change = { $set: { username, pending: sealer.seal(secret) }, $setOnInsert: first }
       const seen = { _id: id, enrolled_at: enrolledMs === null ? null : new Date(enrolledMs) }
       if (!(await isInserted(secondfactors.updateOne(seen, change, { upsert: true })))) {
-        throw new AuthRefusal('the second factor was set up by another request just now')
+        throw new AuthRefusal('the second factor was set up by another request just now', 'refused')
       }
       return secret
     },
@@ -94,7 +94,7 @@ function find({ catalog }: Deps, id: string): Promise<SecondFactorDocument | nul
 async function confirmed(deps: Deps, id: string, code: string): Promise<string[] | null> {
   const { catalog, clock } = deps
   const pending = (await find(deps, id))?.pending ?? null
-  if (pending === null) throw new AuthRefusal('begin first: POST /auth/totp/begin')
+  if (pending === null) throw new AuthRefusal('begin first: POST /auth/totp/begin', 'refused')
   if (!(await useCode(deps, pending, code))) return null
   const codes = newRecoveryCodes()
   const recovery = codes.map(recoveryHash)
@@ -137,7 +137,7 @@ async function useCode(
   code: string,
 ): Promise<boolean> {
   const secret = sealer.open(sealed)
-  if (secret === null) throw new AuthRefusal(UNREADABLE, { httpStatus: 503 })
+  if (secret === null) throw new AuthRefusal(UNREADABLE, 'unavailable', { httpStatus: 503 })
   const step = stepOf(secret, code.replace(/\s/g, ''), clock.nowMs())
   if (step === null) return false
   const used = createHash('sha256').update(`${step} ${secret}`).digest('base64url')

@@ -1,4 +1,5 @@
 /** Second factor at login and wherever a password is checked. */
+import { about } from '../../domain/field-errors.ts'
 import type { AuthDeps } from '../auth-deps.ts'
 import { actorOf, auditLogin } from '../login-audit.ts'
 import { AuthRefusal } from '../refusal.ts'
@@ -9,7 +10,7 @@ import type { SecondFactors } from './factors.ts'
 export const WRONG_CODE = 'the code of the second factor is wrong, or was used before'
 
 const MISSING =
-  'totp is missing: send it with user name and password, a code of the authenticator or a ' +
+  'is missing: send it with user name and password, a code of the authenticator or a ' +
   'recovery code'
 
 /**
@@ -25,7 +26,10 @@ export async function hasSecondFactor(
 ): Promise<boolean> {
   const { factors } = deps
   if (!(await factors.state(user.id)).isEnrolled) return true
-  if (code === null) throw new AuthRefusal(MISSING, { details: { totp_required: true } })
+  if (code === null)
+    throw new AuthRefusal(...about('totp', MISSING, 'missing'), {
+      details: { totp_required: true },
+    })
   const proof = await factors.prove(user.id, code)
   if (proof !== null && proof !== 'code') {
     const left = proof.recoveryCodesLeft

@@ -81,5 +81,5 @@ async function refuseIfNeeded(
 }
 
 function refusal(reason: string): EntityRuleError {
-  return new EntityRuleError(`erase: ${reason}, or use force`, DISPLAY.refused)
+  return new EntityRuleError(`erase: ${reason}, or use force`, 'refused', DISPLAY.refused)
 }

@@ -70,7 +70,7 @@ export function nextRenewMs(
 ): number {
   const period = Object.hasOwn(PERIODS, interval) ? PERIODS[interval] : undefined
   if (period === undefined) {
-    throw fieldRule('interval', `interval must be one of ${Object.keys(PERIODS).join(', ')}`)
+    throw fieldRule('interval', `must be one of ${Object.keys(PERIODS).join(', ')}`)
   }
   const nextMs = endOf(period, baseMs, zone)
   if (interval !== 'month' || anchorDay === undefined) return nextMs
@@ -146,7 +146,7 @@ async function checkGroup(document: RawDocument, context: RuleContext): Promise<
   const { nowMs, zone } = context
   if (await exists(context, 'prepaidgroups', { name, ...validAt(nowMs) })) return
   const date = dateText(nowMs, zone)
-  throw fieldRule('bucket_group', `bucket_group: there is no prepaid group ${name} at ${date}`)
+  throw fieldRule('bucket_group:', `there is no prepaid group ${name} at ${date}`)
 }
 
 /** An immediate renewal requires that the subscriber exists now. */
@@ -159,8 +159,8 @@ async function checkHolder(document: RawDocument, context: RuleContext): Promise
   const stored = { type: 'subscriber', sid, aid, ...when }
   if (outside === null && (await exists(context, 'subscribers', stored))) return
   throw fieldRule(
-    'sid',
-    `sid: there is no subscriber ${sid} of account ${aid}${immediate === true ? ' now' : ''}`,
+    'sid:',
+    `there is no subscriber ${sid} of account ${aid}${immediate === true ? ' now' : ''}`,
   )
 }
 
@@ -170,5 +170,5 @@ function checkNext(document: RawDocument, context: RuleContext): void {
   const nextMs = instantAt(next, 'next_renew', context) ?? fromOf(document)
   if (nextMs >= leastMs) return
   const date = dateText(leastMs, context.zone)
-  throw fieldRule('next_renew', `next_renew must not be before ${date}, unless immediate is true`)
+  throw fieldRule('next_renew', `must not be before ${date}, unless immediate is true`)
 }

@@ -14,7 +14,7 @@ import { NOT_DELETED } from '../../catalog/revisions/validity.ts'
 import type { Config } from '../../config/schema.ts'
 import { dateText } from '../../entities/timeline/dates.ts'
 import { endOf } from '../../rating/periods.ts'
-import { EntityRuleError } from '../../requests/errors.ts'
+import { fieldRule } from '../../requests/errors.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import { findChargingPlan } from '../balances/charging-plan.ts'
 import { type Interval, remainingFrom, scheduleOf } from './schedule.ts'
@@ -184,9 +184,9 @@ async function writeOf(
   const { cycles, done, nextMs, ...anchor } = scheduleOf({ interval, fromMs, toMs }, nowMs, zone)
   if (toMs < fromMs || nextMs > toMs) {
     const next = dateText(nextMs, zone)
-    throw new EntityRuleError(`${at}to: there is no renewal until then; the first is on ${next}`)
+    throw fieldRule(`${at}to:`, `there is no renewal until then; the first is on ${next}`)
   }
-  if (aid === null) throw new EntityRuleError(`sid: there is no subscriber ${sid} now`)
+  if (aid === null) throw fieldRule('sid:', `there is no subscriber ${sid} now`)
   return {
     mode: 'insert',
     document: {

@@ -39,7 +39,8 @@ export async function findChargingPlan(
   const filter = { ...which, deleted: { $ne: true } } as const
   const found = await catalog.prepaidgroups.find(filter).sort({ from: 1 }).toArray()
   const current = found.findLast(({ from, to }) => from.getTime() <= nowMs && nowMs < to.getTime())
-  if (current === undefined) throw new EntityRuleError(`there is no charging plan ${text} now`)
+  if (current === undefined)
+    throw new EntityRuleError(`there is no charging plan ${text} now`, 'refused')
   return current
 }
 
@@ -51,7 +52,8 @@ export async function loadsOfPlan(
   nowMs: number,
 ): Promise<Load[]> {
   const entries = Array.isArray(plan.include) ? (plan.include as Fields[]) : []
-  if (entries.length === 0) throw new EntityRuleError(`charging plan ${plan.name} has no bucket`)
+  if (entries.length === 0)
+    throw new EntityRuleError(`charging plan ${plan.name} has no bucket`, 'refused')
   const loads: Load[] = []
   for (const [index, entry] of entries.entries()) {
     const { pp_includes_external_id: externalId, pp_includes_name: name } = entry

@@ -39,7 +39,7 @@ export async function nullIfRefused<T>(run: Promise<T>): Promise<T | null> {
     return await run
   } catch (error) {
     if (error instanceof InsufficientBalanceError) return null
-    if (error instanceof OperationReusedError) throw new EntityRuleError(error.message)
+    if (error instanceof OperationReusedError) throw new EntityRuleError(error.message, 'refused')
     throw toEntityError(error)
   }
 }

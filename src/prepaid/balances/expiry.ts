@@ -3,7 +3,7 @@ import { periodAt } from '../../catalog/compile/period.ts'
 import { FieldError } from '../../domain/fields.ts'
 import { FOREVER_MS, parseInstant } from '../../domain/time.ts'
 import { endOf } from '../../rating/periods.ts'
-import { EntityRuleError } from '../../requests/errors.ts'
+import { EntityRuleError, fieldRule } from '../../requests/errors.ts'
 
 export interface ExpiryRequest {
   /** From the definition of the bucket. */
@@ -36,15 +36,15 @@ export function expiryOf(
   } catch (error) {
     if (!(error instanceof FieldError)) throw error
   }
-  throw new EntityRuleError(`the period ${length} is not valid`)
+  throw new EntityRuleError(`the period ${length} is not valid`, 'refused')
 }
 
 function requestedExpiry(requested: unknown, nowMs: number, zone: string): number {
   const endMs = expirationMs(requested, zone)
   if (endMs === null || !Number.isSafeInteger(endMs)) {
-    throw new EntityRuleError('expiration_date must be a date, or seconds since 1970')
+    throw fieldRule('expiration_date', 'must be a date, or seconds since 1970')
   }
-  if (endMs <= nowMs) throw new EntityRuleError('expiration_date must lie in the future')
+  if (endMs <= nowMs) throw fieldRule('expiration_date', 'must lie in the future')
   return endMs
 }
 

@@ -4,7 +4,7 @@ import type { Catalog } from '../../catalog/connection.ts'
 import type { ReadLimits } from '../../catalog/guarded.ts'
 import type { Fields } from '../../domain/fields.ts'
 import { formatLocation, type SessionLocation } from '../../ledger/ledger.ts'
-import { EntityRuleError } from '../../requests/errors.ts'
+import { fieldRule } from '../../requests/errors.ts'
 import { type BalanceStores, type LiveBalance, liveBalances, locateBalance } from './live.ts'
 import { type BalanceFilter, compareValues, compileMatcher } from './matcher.ts'
 
@@ -125,8 +125,7 @@ async function targetOwners(
   for (const target of targets) {
     for (const { aid, sid } of await ownersOfTarget(sources, target)) {
       owners.set(formatLocation({ aid, sid }), { aid, sid })
-      if (owners.size > OWNERS_MAX)
-        throw new EntityRuleError(`query finds more than ${OWNERS_MAX} owners`)
+      if (owners.size > OWNERS_MAX) throw fieldRule('query', `finds more than ${OWNERS_MAX} owners`)
     }
   }
   return [...owners.values()]
@@ -143,7 +142,7 @@ async function ownersOfTarget(
   }
   if (aids !== null && sids !== null) {
     if (aids.length * sids.length > OWNERS_MAX) {
-      throw new EntityRuleError(`query finds more than ${OWNERS_MAX} owners`)
+      throw fieldRule('query', `finds more than ${OWNERS_MAX} owners`)
     }
     return aids.flatMap((aid) => sids.map((sid) => ({ aid, sid })))
   }
@@ -227,7 +226,7 @@ async function findByProjection(
     }
     await take(rows)
     if (scanned < ROWS_MAX || found.hasMore) return found
-    throw new EntityRuleError('query must name aid or sid: there are too many balances to look at')
+    throw fieldRule('query', 'must name aid or sid: there are too many balances to look at')
   }
   return catalog.read('page over balances', read, { signal })
 }

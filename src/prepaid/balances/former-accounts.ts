@@ -25,7 +25,10 @@ export async function findInFormerAccounts(
     const done = other === aid ? null : await ledger.findOperation(other, operationId)
     if (done === null || done.sid !== sid) continue
     if (done.operation === mode) return done
-    throw new EntityRuleError(`operation id ${operationId} was used for another operation`)
+    throw new EntityRuleError(
+      `operation id ${operationId} was used for another operation`,
+      'refused',
+    )
   }
   return null
 }

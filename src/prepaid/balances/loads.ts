@@ -18,7 +18,7 @@ import {
 import { decimalOf, shortened } from '../../domain/fields.ts'
 import { MICROS_DIGITS, toScale } from '../../domain/money.ts'
 import type { Ledger, SessionLocation } from '../../ledger/ledger.ts'
-import { EntityRuleError } from '../../requests/errors.ts'
+import { EntityRuleError, fieldRule } from '../../requests/errors.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import { loadOwners } from './live.ts'
 
@@ -60,10 +60,13 @@ export async function resolveTarget(
   const sid = ownerAt(request.sid, 'sid')
   if (sid === null) return { sid, aid, account: aid, plan: '' }
   const found = await subscriberAt(source, sid, nowMs)
-  if (found === null) throw new EntityRuleError(`there is no subscriber ${sid} now`)
+  if (found === null)
+    throw new EntityRuleError(`there is no subscriber ${sid} now`, { path: 'sid' })
   const { aid: account, plan } = found
   if (aid !== null && aid !== account) {
-    throw new EntityRuleError(`subscriber ${sid} belongs to account ${account}, not ${aid}`)
+    throw new EntityRuleError(`subscriber ${sid} belongs to account ${account}, not ${aid}`, {
+      path: 'aid',
+    })
   }
   return { sid, aid, account, plan }
 }
@@ -73,7 +76,7 @@ function ownerAt(value: unknown, field: string): number | null {
   if (value === undefined || value === null || value === '' || Number(value) === 0) return null
   const number = typeof value === 'string' ? Number(value) : value
   if (Number.isSafeInteger(number) && (number as number) > 0) return number as number
-  throw new EntityRuleError(`${field} must be a positive integer`)
+  throw fieldRule(field, 'must be a positive integer')
 }
 
 /** Owner of a bucket with this definition. Throws `EntityRuleError`. */
@@ -82,11 +85,18 @@ export function ownerFor(
   { sid, aid, account }: BalanceTarget,
 ): SessionLocation {
   if (shared) {
-    if (aid === null) throw new EntityRuleError(`${name} is shared by an account: aid is missing`)
+    if (aid === null)
+      throw new EntityRuleError(`${name} is shared by an account: aid is missing`, {
+        path: 'aid',
+        code: 'missing',
+      })
     return { aid, sid: 0 }
   }
   if (sid === null || account === null) {
-    throw new EntityRuleError(`${name} belongs to a subscriber: sid is missing`)
+    throw new EntityRuleError(`${name} belongs to a subscriber: sid is missing`, {
+      path: 'sid',
+      code: 'missing',
+    })
   }
   return { aid: account, sid }
 }
@@ -107,9 +117,13 @@ export async function includeOf(
     nowMs,
   )
   const requested = String(byId?.external_id ?? byName?.name)
-  if (include === null) throw new EntityRuleError(`there is no prepaid include ${requested} now`)
+  if (include === null)
+    throw new EntityRuleError(`there is no prepaid include ${requested} now`, 'refused')
   if (byName !== null && include.name !== byName.name) {
-    throw new EntityRuleError(`prepaid include ${requested} is ${include.name}, not ${byName.name}`)
+    throw new EntityRuleError(
+      `prepaid include ${requested} is ${include.name}, not ${byName.name}`,
+      'refused',
+    )
   }
   return include
 }
@@ -131,7 +145,7 @@ export function creditOf(value: unknown, kind: BucketKind, field: string): numbe
   const expected =
     kind === 'units' ? 'an integer' : 'a decimal with at most 6 digits after the point'
   const text = shortened(value)
-  throw new EntityRuleError(`${field} must be ${expected}, is ${text}`)
+  throw fieldRule(field, `must be ${expected}, is ${text}`)
 }
 
 /**
@@ -188,6 +202,6 @@ export async function isRefused(
 
 /** Converts refusals of the ledger to errors of the API; returns other errors unchanged. */
 export function toEntityError(error: unknown): unknown {
-  if (error instanceof BalanceRangeError) return new EntityRuleError('value is out of range')
-  return error instanceof BalanceRefusal ? new EntityRuleError(error.message) : error
+  if (error instanceof BalanceRangeError) return fieldRule('value', 'is out of range')
+  return error instanceof BalanceRefusal ? new EntityRuleError(error.message, 'refused') : error
 }

@@ -4,7 +4,7 @@
  */
 import { FieldError, type Fields } from '../../domain/fields.ts'
 import { compileRegex } from '../../rating/rule-regex.ts'
-import { EntityRuleError } from '../../requests/errors.ts'
+import { EntityRuleError, fieldRule } from '../../requests/errors.ts'
 
 export type BalanceFilter = (document: Fields) => boolean
 type Test = (value: unknown) => boolean
@@ -14,8 +14,7 @@ export function compileMatcher(filter: Fields, path = 'query'): BalanceFilter {
   const parts = Object.entries(filter).map(([key, condition]) => {
     const at = `${path}.${key}`
     if (key === '$and' || key === '$or') return combined(key, condition, at)
-    if (key.startsWith('$'))
-      throw new EntityRuleError(`${at} is not an operator that is known here`)
+    if (key.startsWith('$')) throw fieldRule(at, 'is not an operator that is known here', 'unknown')
     const test = compileCondition(condition, at)
     return (document: Fields) => test(document[key])
   })
@@ -24,10 +23,10 @@ export function compileMatcher(filter: Fields, path = 'query'): BalanceFilter {
 
 function combined(key: '$and' | '$or', clauses: unknown, path: string): BalanceFilter {
   if (!Array.isArray(clauses) || clauses.length === 0) {
-    throw new EntityRuleError(`${path} must be a list of filters`)
+    throw fieldRule(path, 'must be a list of filters')
   }
   const parts = clauses.map((clause: unknown, index) => {
-    if (!isFields(clause)) throw new EntityRuleError(`${path}.${index} must be a filter`)
+    if (!isFields(clause)) throw fieldRule(`${path}.${index}`, 'must be a filter')
     return compileMatcher(clause, `${path}.${index}`)
   })
   if (key === '$and') return (document) => parts.every((part) => part(document))
@@ -44,7 +43,7 @@ function compileCondition(condition: unknown, path: string): Test {
       if (name === '$regex') return regex(operand, condition['$options'], at)
       const operator = Object.hasOwn(OPERATORS, name) ? OPERATORS[name] : undefined
       if (operator === undefined)
-        throw new EntityRuleError(`${at} is not an operator that is known here`)
+        throw fieldRule(at, 'is not an operator that is known here', 'unknown')
       return operator(operand, at)
     })
   return (value) => tests.every((test) => test(value))
@@ -67,7 +66,7 @@ const OPERATORS: Readonly<Record<string, (operand: unknown, path: string) => Tes
   },
   $size: (operand) => (value) => Array.isArray(value) && value.length === operand,
   $elemMatch: (operand, path) => {
-    if (!isFields(operand)) throw new EntityRuleError(`${path} must be a filter`)
+    if (!isFields(operand)) throw fieldRule(path, 'must be a filter')
     const test = isOperators(operand) ? compileCondition(operand, path) : null
     const matches = test === null ? compileMatcher(operand, path) : null
     const one = (member: unknown) =>
@@ -103,20 +102,20 @@ function ordered(operand: unknown, fits: (order: number) => boolean): Test {
 
 function regex(source: unknown, flags: unknown, path: string): Test {
   if (source instanceof RegExp) return regex(source.source, flags ?? source.flags, path)
-  if (typeof source !== 'string') throw new EntityRuleError(`${path} must be a regular expression`)
+  if (typeof source !== 'string') throw fieldRule(path, 'must be a regular expression')
   const options = typeof flags === 'string' ? flags : ''
   try {
     const pattern = compileRegex(`/${source}/${options}`, path)
     return (value) => membersOf(value).some((one) => typeof one === 'string' && pattern.test(one))
   } catch (error) {
-    if (error instanceof FieldError) throw new EntityRuleError(error.message)
+    if (error instanceof FieldError) throw new EntityRuleError(error.message, error.issues)
     throw error
   }
 }
 
 function listAt(operand: unknown, path: string): readonly unknown[] {
   if (Array.isArray(operand)) return operand
-  throw new EntityRuleError(`${path} must be a list`)
+  throw fieldRule(path, 'must be a list')
 }
 
 /** A list matches as a whole or by one of its members. */

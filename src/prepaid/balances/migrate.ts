@@ -19,7 +19,7 @@ import {
   creditBuckets,
   operationStamp,
 } from '../../ledger/operations.ts'
-import { EntityRuleError, ExecutionError } from '../../requests/errors.ts'
+import { EntityRuleError, ExecutionError, fieldRule } from '../../requests/errors.ts'
 import { wasExecuted } from './executed.ts'
 import { toEntityError } from './loads.ts'
 import {
@@ -52,7 +52,7 @@ export async function migrateBalances(
   const source = { path: request.path, format: 'jsonl', delimiter: ',' } as const
   let total = 0
   for await (const _ of readSource(source)) total += 1
-  if (total === 0) throw new ExecutionError('the file has no rows')
+  if (total === 0) throw new ExecutionError('the file has no rows', 'refused')
   const catalogue = await readCatalogue(stores.catalog)
   const summary = new ResultSummary(total)
   for await (const rows of batchesOf(readSource(source))) {
@@ -99,7 +99,7 @@ async function migrateRows(
   const accounts = [...byAccount.values()].map(async (ofAccount) => {
     for (const { number, content } of ofAccount) {
       try {
-        if ('problem' in content) throw new EntityRuleError(content.problem)
+        if ('problem' in content) throw new EntityRuleError(content.problem, 'refused')
         await migrateRow(stores, request, 'object' in content ? content.object : {})
       } catch (error) {
         problems.set(number, problemOf(toEntityError(error), { stores }))
@@ -140,7 +140,7 @@ async function migrateRow(
 
 function idIn(value: unknown): string {
   if (typeof value === 'string' && /^[\da-f]{24}$/i.test(value)) return value.toLowerCase()
-  throw new EntityRuleError('_id must be an id of 24 hexadecimal digits')
+  throw fieldRule('_id', 'must be an id of 24 hexadecimal digits')
 }
 
 /** All parts are committed, or none. */

@@ -16,7 +16,7 @@ import type { SessionLocation } from '../../ledger/ledger.ts'
 import { type ActiveProducts, activeProductsAt } from '../../rating/active-products.ts'
 import { countersNamed } from '../../rating/groups.ts'
 import { integerOf } from '../../requests/cast-value.ts'
-import { EntityRuleError } from '../../requests/errors.ts'
+import { EntityRuleError, fieldRule } from '../../requests/errors.ts'
 import { DATES, dateOf } from '../../requests/instant.ts'
 import { type BalanceDeps, creditOf, includeOf, ownerFor, resolveTarget } from './loads.ts'
 
@@ -38,17 +38,17 @@ interface OldBalance extends SessionLocation {
 export async function migratedParts(row: Fields, stores: MigrationStores): Promise<MigratedPart[]> {
   const nowMs = stores.clock.nowMs()
   const old = balanceOf(row, { timeZone: stores.config.rating.timeZone, nowMs })
-  if (old.toMs <= nowMs) throw new EntityRuleError('it has ended: its rest is forfeited')
+  if (old.toMs <= nowMs) throw new EntityRuleError('it has ended: its rest is forfeited', 'refused')
   const isCounter = row['connection_type'] === 'postpaid' || isUnset(row['pp_includes_external_id'])
   return isCounter ? countersOf(old, stores, nowMs) : prepaidOf(old, stores, nowMs)
 }
 
 function balanceOf(row: Fields, time: { timeZone: string; nowMs: number }): OldBalance {
   const { balance } = row
-  if (!isObject(balance)) throw new EntityRuleError('balance must be an object')
+  if (!isObject(balance)) throw fieldRule('balance', 'must be an object')
   const dateAt = (field: 'from' | 'to') => {
     const date = dateOf(row[field], time)
-    if (date === null) throw new EntityRuleError(`${field} must be ${DATES}`)
+    if (date === null) throw fieldRule(field, `must be ${DATES}`)
     return date.getTime()
   }
   return { ...ownerIn(row), row, balance, fromMs: dateAt('from'), toMs: dateAt('to') }
@@ -59,7 +59,7 @@ export function ownerIn(row: Fields): SessionLocation {
   const numberAt = (field: 'aid' | 'sid', least: number) => {
     const number = integerOf(row[field])
     if (number !== null && number >= least) return number
-    throw new EntityRuleError(`${field} must be an integer from ${least} on`)
+    throw fieldRule(field, `must be an integer from ${least} on`)
   }
   return { aid: numberAt('aid', 1), sid: numberAt('sid', 0) }
 }
@@ -76,7 +76,7 @@ async function prepaidOf(
   if (owner.sid === 0) await checkAccount(catalog, aid, nowMs)
   const path = amountPath(include)
   const amount = creditOf(roundedAt(balance, path), include.kind, path)
-  if (amount < 0) throw new EntityRuleError(`${path}: more was used than credited`)
+  if (amount < 0) throw fieldRule(`${path}:`, 'more was used than credited')
   if (amount === 0) return []
   const { externalId, kind, usaget, unlimited } = include
   const priority = integerOf(row['priority']) ?? include.priority
@@ -94,7 +94,7 @@ function checkSameKind(row: Fields, { name, kind, usaget }: PrepaidInclude): voi
   for (const [field, value] of Object.entries(here)) {
     const given = row[field]
     if (isUnset(given) || given === value || value === '') continue
-    throw new EntityRuleError(`${field} is ${String(given)}, that of ${name} is ${value} here`)
+    throw fieldRule(field, `is ${String(given)}, that of ${name} is ${value} here`)
   }
 }
 
@@ -110,7 +110,7 @@ function roundedAt(balance: Fields, path: string): unknown {
     (part, step) => (isObject(part) ? part[step] : undefined),
     balance,
   )
-  if (isUnset(value)) throw new EntityRuleError(`${path} is missing`)
+  if (isUnset(value)) throw fieldRule(path, 'is missing', 'missing')
   return typeof value === 'number' && Number.isFinite(value) ? Number(value.toFixed(6)) : value
 }
 
@@ -118,7 +118,7 @@ function roundedAt(balance: Fields, path: string): unknown {
 function countedAt(balance: Fields, path: string, kind: RequiredCounter['kind']): number {
   const counted = 0 - creditOf(roundedAt(balance, path), kind, path)
   if (counted >= 0) return counted
-  throw new EntityRuleError(`${path} must not be below 0`)
+  throw fieldRule(path, 'must not be below 0')
 }
 
 async function checkAccount(
@@ -132,7 +132,7 @@ async function checkAccount(
     { ...filter, deleted: { $ne: true } },
     { projection: { _id: 1 } },
   )
-  if (found === null) throw new EntityRuleError(`there is no account ${aid} now`)
+  if (found === null) throw new EntityRuleError(`there is no account ${aid} now`, { path: 'aid' })
 }
 
 /** A subscriber whose products may have the counted groups. */
@@ -154,13 +154,13 @@ async function countersOf(
   const holders = await holdersOf(old, stores, nowMs)
   const parts: MigratedPart[] = []
   const groups = isEmpty(balance['groups']) ? {} : balance['groups']
-  if (!isObject(groups)) throw new EntityRuleError('balance.groups must be an object')
+  if (!isObject(groups)) throw fieldRule('balance.groups', 'must be an object')
   for (const name of Object.keys(groups)) {
     const counters = groupCounters(name, old, { holders, cycle, stores, nowMs })
     const [first] = counters
     if (first === undefined) {
       const whose = sid === 0 ? `account ${aid}` : `subscriber ${sid}`
-      throw new EntityRuleError(`balance.groups.${name}: no offer of ${whose} has it now`)
+      throw fieldRule(`balance.groups.${name}:`, `no offer of ${whose} has it now`)
     }
     const path = `balance.groups.${name}.${first.kind === 'units' ? 'usagev' : 'cost'}`
     const same = counters.filter(({ kind }) => kind === first.kind)
@@ -181,7 +181,9 @@ async function countersOf(
 function checkCycle({ fromMs, toMs }: OldBalance, cycle: Cycle, zone: string): void {
   if (fromMs === cycle.fromMs && toMs === cycle.toMs) return
   const dates = `${dateText(cycle.fromMs, zone)} to ${dateText(cycle.toMs, zone)}`
-  throw new EntityRuleError(`from and to must be those of the current cycle: ${dates}`)
+  throw new EntityRuleError(`from and to must be those of the current cycle: ${dates}`, {
+    path: 'from',
+  })
 }
 
 /** The subscriber; for what an account shares, all its subscribers. */
@@ -199,11 +201,12 @@ async function holdersOf(
     if (profile === undefined || profile.aid !== aid) continue
     const products = activeProductsAt(catalogue, profile, nowMs, { zone, cycleDay })
     if (products !== null) holders.push({ profile, products })
-    else if (sid !== 0) throw new EntityRuleError(`plan ${profile.plan} is not in force now`)
+    else if (sid !== 0)
+      throw new EntityRuleError(`plan ${profile.plan} is not in force now`, 'refused')
   }
   if (holders.length > 0) return holders
   const who = sid === 0 ? `account ${aid} has no subscriber` : `there is no subscriber ${sid}`
-  throw new EntityRuleError(`${who}${sid === 0 ? '' : ` of account ${aid}`} now`)
+  throw new EntityRuleError(`${who}${sid === 0 ? '' : ` of account ${aid}`} now`, 'refused')
 }
 
 async function subscribersOf(

@@ -57,7 +57,10 @@ export async function deleteBalance(
     return isSame && done.sid === location.sid ? deleted(deps, done) : NOT_FOUND
   }
   if (found.bucket.counter !== '') {
-    throw new EntityRuleError(`balance ${String(id)} counts usage: it ends with its period`)
+    throw new EntityRuleError(
+      `balance ${String(id)} counts usage: it ends with its period`,
+      'refused',
+    )
   }
   const { aid, sid, bucketId } = location
   const operation = { mode: 'close', aid, sid, bucketId, operationId } as const
@@ -69,7 +72,7 @@ export async function deleteBalance(
       const closing = { ...operation, note }
       return await deleted(deps, await creditBucket(ledger, closing, settings, nowMs))
     } catch (error) {
-      if (error instanceof OperationReusedError) throw new EntityRuleError(error.message)
+      if (error instanceof OperationReusedError) throw new EntityRuleError(error.message, 'refused')
       if (!(error instanceof BucketReservedError)) throw toEntityError(error)
     }
     await releaseHolders(deps, location, bucketId)

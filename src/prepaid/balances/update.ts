@@ -7,7 +7,7 @@ import { beginOfLoad, type Credit } from '../../domain/credit.ts'
 import type { Fields } from '../../domain/fields.ts'
 import type { OperationLine, OperationNote } from '../../domain/line.ts'
 import { type CreditOperation, creditBucket } from '../../ledger/operations.ts'
-import { EntityRuleError } from '../../requests/errors.ts'
+import { EntityRuleError, fieldRule } from '../../requests/errors.ts'
 import { findChargingPlan, type PlanLoadRequest } from './charging-plan.ts'
 import { type BalanceUpdated, balancesAfter, nullIfRefused, REFUSED, wasDone } from './committed.ts'
 import { expiryOf } from './expiry.ts'
@@ -66,8 +66,9 @@ export async function updateBalance(
     return loadChargingPlan(deps, call, isGiven(plan) ? plan : planName)
   }
   if (isGiven(name)) return loadOne(deps, call, await loadOfInclude(deps, call, { name }))
-  throw new EntityRuleError(
-    'query must name a balance (_id), a prepaid include, a charging plan or the secret of a card',
+  throw fieldRule(
+    'query',
+    'must name a balance (_id), a prepaid include, a charging plan or the secret of a card',
   )
 }
 
@@ -82,12 +83,10 @@ function additionalOf({
 }: Pick<BalanceUpdate, 'additional' | 'update'>): Call['additional'] {
   const value = isGiven(additional) ? additional : update['additional']
   if (!isGiven(value)) return undefined
-  if (typeof value !== 'object') throw new EntityRuleError('additional must be an object')
+  if (typeof value !== 'object') throw fieldRule('additional', 'must be an object')
   const text = JSON.stringify(value)
   if (text.length > ADDITIONAL_CHARACTERS_MAX) {
-    throw new EntityRuleError(
-      `additional must have at most ${ADDITIONAL_CHARACTERS_MAX} characters`,
-    )
+    throw fieldRule('additional', `must have at most ${ADDITIONAL_CHARACTERS_MAX} characters`)
   }
   // As it is read back from the record, so that a repetition returns the same answer.
   const plain = JSON.parse(text) as Record<string, unknown>
@@ -98,7 +97,7 @@ function operationAt({ update }: Pick<BalanceUpdate, 'update'>): LoadOperation {
   const { operation = 'inc' } = update
   if (!isGiven(operation) || operation === 'inc') return 'inc'
   if (MODES.includes(operation)) return operation as LoadOperation
-  throw new EntityRuleError('operation must be inc, set or new')
+  throw fieldRule('operation', 'must be inc, set or new')
 }
 
 function expirationAt({ query, update }: Pick<BalanceUpdate, 'query' | 'update'>): unknown {
@@ -107,7 +106,7 @@ function expirationAt({ query, update }: Pick<BalanceUpdate, 'query' | 'update'>
 }
 
 function valueAt({ update }: Call, kind: Parameters<typeof creditOf>[1]): number {
-  if (!isGiven(update['value'])) throw new EntityRuleError('value is missing')
+  if (!isGiven(update['value'])) throw fieldRule('value', 'is missing', 'missing')
   return creditOf(update['value'], kind, 'value')
 }
 
@@ -116,13 +115,15 @@ async function loadOfBalance(deps: BalanceDeps, call: Call): Promise<Load> {
   const { query, nowMs } = call
   const id = String(query['_id'])
   const found = await findBucket(deps, id)
-  if (found === null) throw new EntityRuleError(`there is no balance ${id}`)
+  if (found === null) throw new EntityRuleError(`there is no balance ${id}`, 'target')
   const { owner, bucket } = found
   if (bucket.counter !== '')
-    throw new EntityRuleError(`balance ${id} counts usage: it has no credit`)
+    throw new EntityRuleError(`balance ${id} counts usage: it has no credit`, 'refused')
   for (const field of ['aid', 'sid'] as const) {
     if (!isGiven(query[field]) || Number(query[field]) === owner[field]) continue
-    throw new EntityRuleError(`balance ${id} is not one of ${field} ${String(query[field])}`)
+    throw new EntityRuleError(`balance ${id} is not one of ${field} ${String(query[field])}`, {
+      path: field,
+    })
   }
   const { prepaidIncludeId: externalId, kind, usaget, priority } = bucket
   const [document] = await documentsOf(deps, [found])

@@ -71,7 +71,7 @@ export async function createBatch(parts: BatchParts, order: BatchOrder): Promise
 
 async function refuseExisting(path: string, why: string): Promise<void> {
   const found = await stat(path).catch(() => null)
-  if (found !== null) throw new EntityRuleError(`${path} exists already: ${why}`)
+  if (found !== null) throw new EntityRuleError(`${path} exists already: ${why}`, 'refused')
 }
 
 function draftOf(file: string): string {
@@ -95,7 +95,8 @@ async function reopenDraft(parts: BatchParts, order: BatchOrder): Promise<Draft>
   const path = draftOf(order.file)
   const form = new PrinterFile(order, parts.timeZone)
   const secrets = await secretsIn(path, form)
-  if (secrets === null) throw new EntityRuleError(`${path} is not the file of these cards`)
+  if (secrets === null)
+    throw new EntityRuleError(`${path} is not the file of these cards`, 'refused')
   const created = await countStored(parts, order, secrets)
   await refuseCardsAfter(parts, order, created)
   const handle = await open(path, 'a')
@@ -123,7 +124,7 @@ async function refuseCardsAfter(
 async function secretsIn(path: string, form: PrinterFile): Promise<string[] | null> {
   const text = await readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) => {
     if (error.code !== 'ENOENT') throw error
-    throw new EntityRuleError(`there is no ${path} to continue`)
+    throw new EntityRuleError(`there is no ${path} to continue`, 'refused')
   })
   return form.secretsIn(text)
 }
@@ -223,7 +224,10 @@ async function checkDraft(
   const secrets = (await secretsIn(path, form)) ?? []
   const stored = await countStored(parts, order, secrets)
   if (stored === order.count) return
-  throw new EntityRuleError(`${path} was changed by another process: it lacks secrets of the cards`)
+  throw new EntityRuleError(
+    `${path} was changed by another process: it lacks secrets of the cards`,
+    'refused',
+  )
 }
 
 /** False if they could not be removed. */

@@ -29,7 +29,11 @@ export type CardGuessDeps = Pick<AuthDeps, 'keys' | 'settings' | 'audit' | 'cloc
 }
 
 /** No card has the secret that was sent. */
-export class NoCardError extends EntityRuleError {}
+export class NoCardError extends EntityRuleError {
+  constructor(message: string) {
+    super(message, 'target')
+  }
+}
 
 class TooManyGuessesError extends RequestError {
   override readonly headers: Readonly<Record<string, string>>

@@ -107,7 +107,7 @@ async function refusalOf(
 function importedCard(row: unknown, { timeZone, nowMs }: CardImport): Omit<ReadCard, 'row'> {
   const fields = objectAt(plainValue(row), '')
   const to = dateIn(fields, 'to', timeZone)
-  if (to === undefined) throw new FieldError('to', 'is missing')
+  if (to === undefined) throw new FieldError('to', 'is missing', 'missing')
   const created = dateIn(fields, 'creation_time', timeZone)
   const activated = dateIn(fields, 'activation_datetime', timeZone)
   const expired = dateIn(fields, 'expired_on', timeZone)

@@ -136,7 +136,7 @@ async function findCard(
   if (card === null) throw new NoCardError(NO_CARD)
   if (card.status === 'Active') {
     if (card.to.getTime() > nowMs) return card
-    throw new EntityRuleError(`the card has expired on ${card.to.toISOString()}`)
+    throw new EntityRuleError(`the card has expired on ${card.to.toISOString()}`, 'refused')
   }
   const { used_by: claimed } = card
   const [aid, sid] = ownerOf(target)
@@ -145,9 +145,12 @@ async function findCard(
   }
   // Results of operations are deleted after a time: a repetition would credit again.
   if (nowMs - claimed.at.getTime() <= config.ledger.operationKeepMs / 2) return card
-  if (claimed.credited === true) throw new EntityRuleError(NO_CARD)
+  if (claimed.credited === true) throw new EntityRuleError(NO_CARD, 'refused')
   const since = claimed.at.toISOString()
-  throw new EntityRuleError(`the card was claimed on ${since}: its lines show what was credited`)
+  throw new EntityRuleError(
+    `the card was claimed on ${since}: its lines show what was credited`,
+    'refused',
+  )
 }
 
 /** Whether the claim is that of the call, or of one that was never answered. */
@@ -209,7 +212,7 @@ async function loadClaimed(
 ): Promise<BalanceUpdated> {
   const { catalog } = deps
   const done = await creditClaimed(deps, load)
-  if (done === null) throw new EntityRuleError(NO_CARD)
+  if (done === null) throw new EntityRuleError(NO_CARD, 'refused')
   const records = operationRecords({ actor: load.actor, type: 'update' }, done.operations)
   await catalog.transaction('record a redeemed card', async (session) => {
     if (done.details) await markCredited(deps, session, load, true)

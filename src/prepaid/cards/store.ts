@@ -6,7 +6,7 @@ import type { Catalog } from '../../catalog/connection.ts'
 import type { CardDocument, CardStatus } from '../../catalog/records/card.ts'
 import { validAt } from '../../catalog/revisions/validity.ts'
 import { isDuplicate, isInserted } from '../../catalog/transactions/duplicate.ts'
-import { EntityRuleError } from '../../requests/errors.ts'
+import { EntityRuleError, fieldRule } from '../../requests/errors.ts'
 import { NoCardError } from './guesses.ts'
 import { cardKey } from './redeem.ts'
 import { displayStatus, statesBefore } from './states.ts'
@@ -42,7 +42,7 @@ export class CardExistsError extends EntityRuleError {
   readonly isSecret: boolean
 
   constructor(what: string, isSecret: boolean) {
-    super(`${what} exists already`)
+    super(`${what} exists already`, 'refused')
     this.isSecret = isSecret
   }
 }
@@ -110,7 +110,7 @@ export async function refuseUnknownPlans(
       projection: { _id: 1 },
     })
     if (found !== null) continue
-    throw new EntityRuleError(`charging_plan_name: there is no charging plan ${name} now`)
+    throw fieldRule('charging_plan_name:', `there is no charging plan ${name} now`)
   }
 }
 
@@ -165,7 +165,7 @@ async function insertAll(
   cards: CardDocument[],
 ): Promise<void> {
   if (!(await isInserted(catalog.cards.insertMany(cards, { session })))) {
-    throw new EntityRuleError('cards: one of them exists already')
+    throw fieldRule('cards:', 'one of them exists already')
   }
 }
 
@@ -206,9 +206,7 @@ export async function updateCards(
       const { modifiedCount, matchedCount } = await catalog.cards
         .updateMany(cards, { $set: change }, { session })
         .catch((error: unknown) => {
-          throw isDuplicate(error)
-            ? new EntityRuleError('update: such a card exists already')
-            : error
+          throw isDuplicate(error) ? fieldRule('update:', 'such a card exists already') : error
         })
       const { batchNumber, serialNumber, status: from } = query
       const old = { serial_numbers: serialNumber, status: from, count: modifiedCount }
@@ -275,10 +273,11 @@ async function whyNone(
 ): Promise<EntityRuleError> {
   const found = await catalog.cards.findOne(filterOf(query))
   if (found === null) return new NoCardError(NONE)
-  if (status === undefined) return new EntityRuleError('cards that were used cannot be changed')
+  if (status === undefined)
+    return new EntityRuleError('cards that were used cannot be changed', 'refused')
   const [from, to] = [displayStatus(found.status), displayStatus(status)]
   const before = statesBefore(status).map(displayStatus).join(', ') || 'no state'
-  return new EntityRuleError(`status: ${from} cannot become ${to}; only ${before} can`)
+  return fieldRule('status:', `${from} cannot become ${to}; only ${before} can`)
 }
 
 export const NONE = 'there is no such card'
@@ -303,7 +302,7 @@ export async function deleteCards(
   if (deleted > 0) return deleted
   const used = await catalog.cards.findOne(filterOf(query))
   if (used === null) throw new NoCardError(NONE)
-  throw new EntityRuleError('cards that were used cannot be deleted')
+  throw new EntityRuleError('cards that were used cannot be deleted', 'refused')
 }
 
 function keyOf(condition: NumberCondition): string {

@@ -22,7 +22,7 @@ const move = moneyAction({
     runs += 1
     const run = runs
     await gate
-    if (how === 'refuse') throw new ActionError('refused')
+    if (how === 'refuse') throw new ActionError('refused', 'refused')
     if (how === 'zero') return { status: 0, desc: 'nothing moved' }
     return call.commit('move', async (session) => {
       await call.catalog.carried.insertOne({ run, reason } as never, { session })

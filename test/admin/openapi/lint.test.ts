@@ -248,8 +248,12 @@ describe('answers that are sent', () => {
   it.each([
     ['GET /api', 'text/plain', 'SUCCESS'],
     ['GET /api/report/files/{id}', 'application/x-ndjson', '{}\n'],
-    ['GET /api/report/files/{id}', json, new ActionError('the report failed').body()],
-    ['POST /paymentgateways/sandbox/{reference}', json, new EntityRuleError('no object').body()],
+    ['GET /api/report/files/{id}', json, new ActionError('the report failed', 'refused').body()],
+    [
+      'POST /paymentgateways/sandbox/{reference}',
+      json,
+      new EntityRuleError('no object', 'refused').body(),
+    ],
     ['POST /admin/save', json, new TargetError('there is no revision').body()],
   ] as const)('by %s as %s are documented', (at, type, body) => {
     expect(problems(at, 200, type, body)).toEqual([])

@@ -7,7 +7,7 @@ import {
   uniqueValues,
 } from '../../../src/entities/fields/check.ts'
 import type { FieldDefinition } from '../../../src/entities/fields/field-definition.ts'
-import { EntityRuleError, InvalidFieldsError } from '../../../src/requests/errors.ts'
+import { fieldRule, InvalidFieldsError } from '../../../src/requests/errors.ts'
 
 const TIME = { timeZone: 'Europe/Berlin', nowMs: Date.UTC(2026, 2, 10, 12) } as const
 
@@ -163,7 +163,7 @@ describe('a rule', () => {
     expect(check(field, { x: 'green' })).toEqual({ x: 'green' })
     expect(check({ select_options: ['1', '2'], type: 'select' }, { x: 2 })).toEqual({ x: '2' })
     expect(() => check(field, { x: 'blue' }, later)).toThrow(
-      new EntityRuleError("x must be one of red, green, is 'blue'"),
+      fieldRule('x', "must be one of red, green, is 'blue'"),
     )
     expect(check({ ...field, mandatory: true }, {}, later)).toEqual({})
   })

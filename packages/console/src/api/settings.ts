@@ -72,11 +72,9 @@ export interface SettingConflict {
 export async function conflictOf(
   error: unknown,
   category: string,
-  rev: number,
 ): Promise<SettingConflict | null> {
-  if (!(error instanceof Refusal) || error.kind !== 'refused') return null
+  if (!(error instanceof Refusal) || error.kind !== 'conflict') return null
   const present = await readSetting(category)
-  if (present.rev === rev) return null
   const [last] = await readVersions(category)
   return { present, author: last?.changed_by ?? '' }
 }

@@ -105,7 +105,7 @@ function useEdit({ category, setting, described, part = WHOLE, onSaved }: Editor
     try {
       await changeSetting({ action: 'set', category, rev: base.rev, ...dataOf(value) })
     } catch (error) {
-      const conflict = await conflictOf(error, category, base.rev)
+      const conflict = await conflictOf(error, category)
       if (conflict === null) throw error
       const stored = partOf(conflict.present)
       const merge = mergeOf(partOf(base), { value }, stored)

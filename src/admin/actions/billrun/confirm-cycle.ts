@@ -58,9 +58,13 @@ export const confirmcycle = action({
     const generatePdf = flagOf(parameters.generate_pdf)
     const { cycle, status } = await stateOf(call, name)
     if (status === 'running') {
-      throw new ActionError("Can't confirm invoices while the billing cycle run is ongoing")
+      throw new ActionError(
+        "Can't confirm invoices while the billing cycle run is ongoing",
+        'refused',
+      )
     }
-    if (!(await hasUnconfirmed(call.catalog, cycle, invoices))) throw new ActionError(NOTHING)
+    if (!(await hasUnconfirmed(call.catalog, cycle, invoices)))
+      throw new ActionError(NOTHING, 'refused')
     const { actor, catalog, clock } = call
     if (invoices === null) {
       const options = { ...name, ...(generatePdf !== undefined && { generatePdf }) }

@@ -31,11 +31,11 @@ export async function namedCycle(
   refused: RefusedName,
 ): Promise<RunName> {
   const { stamp = '', invoicing_day: day = '' } = parameters
-  if (!isCycleKey(stamp)) throw new ActionError(refused.stamp)
+  if (!isCycleKey(stamp)) throw new ActionError(refused.stamp, { path: 'stamp' })
   const { multi_day_cycle: isMultiDay } = await readSettings(call)
   if (!isMultiDay) return { key: stamp, invoicingDay: null }
   const number = /^\d{1,2}$/.test(day) ? Number(day) : 0
-  if (number < 1 || number > 28) throw new ActionError(refused.day)
+  if (number < 1 || number > 28) throw new ActionError(refused.day, { path: 'invoicing_day' })
   return { key: stamp, invoicingDay: number }
 }
 

@@ -68,7 +68,7 @@ async function namedAccounts(parameters: AccountParameters, call: ActionCall) {
     parameters.aids === undefined || parameters.aids === '' ? null : aidsOf(parameters.aids)
   const { cycle, run } = await stateOf(call, await namedCycle(call, parameters, REFUSED))
   if (run?.state === 'running') {
-    throw new ActionError(`Billing cycle ${cycle.key} is running: wait, or pause it`)
+    throw new ActionError(`Billing cycle ${cycle.key} is running: wait, or pause it`, 'refused')
   }
   return { cycle, aids }
 }

@@ -24,7 +24,7 @@ import {
 } from '../../../catalog/entities/json-schema.ts'
 import { FieldError, isObject, isUnset } from '../../../domain/fields.ts'
 import { amountOf } from '../../../requests/cast-value.ts'
-import { ActionError, parameterError } from '../../../requests/errors.ts'
+import { ActionError, fieldRule, parameterError } from '../../../requests/errors.ts'
 import { type ActionCall, action } from '../action.ts'
 import { param } from '../parameters.ts'
 import { cycleOf } from './cycle-of.ts'
@@ -179,7 +179,7 @@ export const preview = action({
     const { compute, openAccounts, config, catalog } = cycleOf(call)
     const { isExternal } = await openAccounts()
     const assumed = await assumedIn(parameters.assume, call)
-    if (!mayAssume(assumed, isExternal)) throw new ActionError(`assume: ${ASSUMED_ELSEWHERE}`)
+    if (!mayAssume(assumed, isExternal)) throw fieldRule('assume:', ASSUMED_ELSEWHERE)
     if (!isExternal) await checkAccounts(catalog, aid, assumed)
     const state = await stateOf(call, name)
     const head = await previewHead(catalog, state, call.nowMs)
@@ -212,7 +212,8 @@ async function assumedIn(value: unknown, { catalog, config }: ActionCall) {
     return await readAssumed(catalog, value, config.rating.timeZone)
   } catch (error) {
     if (!(error instanceof FieldError)) throw error
-    throw new ActionError(`assume${error.path === '' ? ' ' : '.'}${error.message}`)
+    const { message, issues } = error.under('assume')
+    throw new ActionError(message, issues)
   }
 }
 

@@ -46,7 +46,7 @@ export const completecycle = action({
     if (pdf === undefined || pdf === '') {
       throw missingParameters(['generate_pdf'])
     }
-    if (pdf !== 'true' && pdf !== 'false') throw new ActionError(INVALID)
+    if (pdf !== 'true' && pdf !== 'false') throw new ActionError(INVALID, { path: 'generate_pdf' })
     const { actor, catalog, clock } = call
     const { cycle } = state
     const rerun = parameters.rerun === true
@@ -69,14 +69,14 @@ async function refuseRun(
   rerun: boolean,
 ): Promise<void> {
   if (status === 'current' || status === 'future') {
-    throw new ActionError("Can't run billing cycle on active or future cycles")
+    throw new ActionError("Can't run billing cycle on active or future cycles", { path: 'stamp' })
   }
   if (status === 'running' && run?.state === 'running' && (await isAttended(call, run))) {
     const { key } = cycle
-    throw new ActionError(`Billing cycle ${key} is already running on host ${run.host}`)
+    throw new ActionError(`Billing cycle ${key} is already running on host ${run.host}`, 'refused')
   }
   if (status !== 'running' && status !== 'to_run' && !rerun) {
-    throw new ActionError('For rerun pass rerun value as true')
+    throw new ActionError('For rerun pass rerun value as true', { path: 'rerun' })
   }
 }
 
@@ -91,7 +91,7 @@ export const pausecycle = action({
   async run(parameters, call) {
     const { cycle } = await stateOf(call, await namedCycle(call, parameters, REFUSED))
     if (await pauseByHand(call, cycle, call.actor)) return {}
-    throw new ActionError(`Billing cycle ${cycle.key} is not running`)
+    throw new ActionError(`Billing cycle ${cycle.key} is not running`, 'refused')
   },
 })
 
@@ -129,7 +129,7 @@ export const specificcycle = action({
     const aids = aidsOf(parameters.aids)
     const { status, cycle } = await stateOf(call, name)
     if (status !== 'to_run' && status !== 'finished' && status !== 'to_rerun') {
-      throw new ActionError("Can't Run")
+      throw new ActionError("Can't Run", 'refused')
     }
     const parts = cycleOf(call)
     const counts = await parts.withWorkers((workers) =>
@@ -142,10 +142,14 @@ export const specificcycle = action({
 export function aidsOf(value: unknown): number[] {
   const list = Array.isArray(value) ? (value as unknown[]) : value === undefined ? [] : [value]
   if (list.length === 0 || value === '')
-    throw new ActionError('Need to supply at least one account id')
+    throw new ActionError('Need to supply at least one account id', {
+      path: 'aids',
+      code: 'missing',
+    })
   const aids = list.map((each) => (/^\s*[1-9]\d{0,14}\s*$/.test(String(each)) ? Number(each) : 0))
   // The text of existing clients.
-  if (aids.includes(0) || aids.length > AIDS_MAX) throw new ActionError("Illgal account id's")
+  if (aids.includes(0) || aids.length > AIDS_MAX)
+    throw new ActionError("Illgal account id's", { path: 'aids' })
   return [...new Set(aids)]
 }
 
@@ -161,7 +165,7 @@ export const resetcycle = action({
     const name = await namedCycle(call, parameters, REFUSED)
     const { cycle, status } = await stateOf(call, name)
     const isReset = status === 'finished' && (await resetRun(call, cycle, call.actor))
-    if (!isReset) throw new ActionError('error')
+    if (!isReset) throw new ActionError('error', 'refused')
     return {}
   },
 })

@@ -95,13 +95,15 @@ export const activity = action({
     if (usagets.length === 0) {
       throw new ActionError(
         'At least one of include_incoming, include_outgoing, include_sms is needed',
+        'refused',
       )
     }
     const {
       from_date: from = new Date(call.nowMs - WINDOW_MS),
       to_date: to = new Date(call.nowMs),
     } = parameters
-    if (from.getTime() > to.getTime()) throw new ActionError('from_date is after to_date')
+    if (from.getTime() > to.getTime())
+      throw new ActionError('from_date is after to_date', { path: 'from_date' })
     const filter = { sid, usaget: { $in: usagets }, urt: { $gte: from, $lte: to } }
     const rows = await call.catalog.reads.lines
       .find(filter as object, { projection: { ...SHOWN, _id: 0 } })
@@ -120,11 +122,12 @@ interface Subscriber {
 
 /** A subscriber that exists or has existed. */
 async function subscriberOf(value: unknown, call: ActionCall): Promise<Subscriber> {
-  if (value === undefined || value === '') throw new ActionError(NOT_EXISTS)
+  if (value === undefined || value === '')
+    throw new ActionError(NOT_EXISTS, { path: 'sid', code: 'missing' })
   const sid = integerOf(value)
   if (sid === null) throw parameterError('sid', 'should be of type Integer')
   const revisions = await revisionsOf(sid, call)
-  if (revisions.length === 0) throw new ActionError(NOT_EXISTS)
+  if (revisions.length === 0) throw new ActionError(NOT_EXISTS, 'target')
   const numberAt = (atMs: number) => revisions.findLast(({ fromMs }) => fromMs <= atMs)?.msisdn
   return { sid, numberAt }
 }

@@ -1,6 +1,8 @@
 /** Method `query` of `balances`. */
+
 import { moneyOf } from '../../../catalog/records/usage/money-value.ts'
 import { flipCreditSign } from '../../../domain/balance-sign.ts'
+import { about } from '../../../domain/field-errors.ts'
 import { type Fields, isEmpty } from '../../../domain/fields.ts'
 import { DEFINITIONS } from '../../../entities/definitions/collections.ts'
 import { recordRead } from '../../../entities/read-records.ts'
@@ -8,7 +10,7 @@ import { findBalances } from '../../../prepaid/balances/find.ts'
 import type { LiveBalance } from '../../../prepaid/balances/live.ts'
 import { compareValues } from '../../../prepaid/balances/matcher.ts'
 import { integerOf } from '../../../requests/cast-value.ts'
-import { ActionError, parameterError } from '../../../requests/errors.ts'
+import { ActionError, fieldRule, parameterError } from '../../../requests/errors.ts'
 import type { ActionCall } from '../action.ts'
 import { documentView } from './entity-calls.ts'
 
@@ -51,7 +53,7 @@ export async function queryBalances(
   const rows: Fields[] = aggregate ? aggregated(found) : found.map((one) => ({ ...one }))
   const missing = completes ? await missingBalances(call, { aid, sid }, found.map(includeIdOf)) : []
   const all = [...rows, ...missing.filter(isSelected)].sort(order)
-  if (all.length === 0) throw new ActionError('Balances not found', CODES.notFound)
+  if (all.length === 0) throw new ActionError('Balances not found', 'target', CODES.notFound)
   const hidden = DEFINITIONS.get('balances')?.hidden ?? []
   return {
     desc: 'Success querying balances',
@@ -63,9 +65,11 @@ export async function queryBalances(
 export function subscriberIn(value: unknown): number {
   const sid = isEmpty(value) || value === '' ? null : integerOf(value)
   if (sid !== null && sid > 0) return sid
-  const isMissing = isEmpty(value) || value === ''
-  const text = isMissing ? 'sid is missing' : 'Field sid should be of type Integer'
-  throw new ActionError(text, CODES.noSubscriber)
+  if (isEmpty(value) || value === '') {
+    throw new ActionError(...about('sid', 'is missing', 'missing'), CODES.noSubscriber)
+  }
+  const [text, issues] = about('sid', 'should be of type Integer')
+  throw new ActionError(`Field ${text}`, issues, CODES.noSubscriber)
 }
 
 type Include = Pick<LiveBalance, 'pp_includes_external_id' | 'pp_includes_name'>
@@ -80,6 +84,7 @@ function includeFilter(parameters: BalanceParameters): (one: Include) => boolean
   if (name !== '' && hasId) {
     throw new ActionError(
       'pp_includes_name and pp_includes_external_id cannot be combined',
+      { path: 'pp_includes_name' },
       CODES.twoIncludes,
     )
   }
@@ -96,10 +101,11 @@ function validityFilter(
   nowMs: number,
 ): (one: LiveBalance) => boolean {
   if ((from === undefined) !== (to === undefined)) {
-    throw new ActionError('from and to must be given together')
+    const path = from === undefined ? 'from' : 'to'
+    throw new ActionError('from and to must be given together', { path, code: 'missing' })
   }
   const [beginMs, endMs] = [from?.getTime() ?? nowMs, to?.getTime() ?? nowMs]
-  if (beginMs > endMs) throw new ActionError('from is after to')
+  if (beginMs > endMs) throw new ActionError('from is after to', { path: 'from' })
   return (one) => one.from.getTime() <= endMs && one.to.getTime() > beginMs
 }
 
@@ -111,10 +117,10 @@ function orderOf({
   const isKnown = (name: string): name is SortField => SORTABLE.some((each) => each === name)
   const unknown = names.find((name) => !isKnown(name))
   if (unknown !== undefined) {
-    throw new ActionError(`sort: ${unknown.slice(0, 64)} is not one of ${SORTABLE.join(', ')}`)
+    throw fieldRule('sort:', `${unknown.slice(0, 64)} is not one of ${SORTABLE.join(', ')}`)
   }
   const direction = isEmpty(value) || value === '' ? 1 : integerOf(value)
-  if (direction !== 1 && direction !== -1) throw new ActionError('sortOrder must be 1 or -1')
+  if (direction !== 1 && direction !== -1) throw fieldRule('sortOrder', 'must be 1 or -1')
   return (a, b) => {
     const orders = names.map((name) => compareValues(a[name], b[name]) * direction)
     return orders.find((order) => order !== 0) ?? 0
@@ -141,7 +147,7 @@ export async function accountOf(
   sid: number,
 ): Promise<number> {
   const aid = await findAccountOf(call, sid)
-  if (aid === null) throw new ActionError('Subscriber not found', CODES.noSubscriber)
+  if (aid === null) throw new ActionError('Subscriber not found', 'target', CODES.noSubscriber)
   return aid
 }
 

@@ -4,7 +4,7 @@ import { type Fields, isEmpty, isObject } from '../../../domain/fields.ts'
 import { locateBalance } from '../../../prepaid/balances/live.ts'
 import { endOf } from '../../../rating/periods.ts'
 import { amountOf, integerOf } from '../../../requests/cast-value.ts'
-import { ActionError, parameterError } from '../../../requests/errors.ts'
+import { ActionError, fieldRule, parameterError } from '../../../requests/errors.ts'
 import { DATES, dateOf } from '../../../requests/instant.ts'
 import type { ActionCall } from '../action.ts'
 import { accountOf, type BalancesAnswer, subscriberIn } from './balance-query.ts'
@@ -42,6 +42,7 @@ export async function recharge(
   if (done.details !== true) {
     throw new ActionError(
       'Balance is not updated: less is available than is deducted, or the plan allows less',
+      'refused',
     )
   }
   const { entity } = done
@@ -74,12 +75,12 @@ const NAMES: Readonly<Record<string, string>> = {
 async function targetOf(query: Fields, sid: number, call: ActionCall): Promise<Target> {
   const unknown = Object.keys(query).find((name) => !Object.hasOwn(NAMES, name))
   if (unknown !== undefined) {
-    throw new ActionError(`query.${unknown.slice(0, 64)} is not known here`)
+    throw fieldRule(`query.${unknown.slice(0, 64)}`, 'is not known here', 'unknown')
   }
   const present = Object.entries(query).filter(([, value]) => !isEmpty(value) && value !== '')
   const [first] = present
   if (first === undefined || present.length > 1) {
-    throw new ActionError(`query must have exactly one of ${Object.keys(NAMES).join(', ')}`)
+    throw fieldRule('query', `must have exactly one of ${Object.keys(NAMES).join(', ')}`)
   }
   const [name, value] = first
   const owner = { sid, aid: await accountOf(call, sid) }
@@ -90,7 +91,7 @@ async function targetOf(query: Fields, sid: number, call: ActionCall): Promise<T
   switch (NAMES[name]) {
     case '_id': {
       const id = idTextOf(value)
-      if (id === null) throw new ActionError(`query.${name} is not an id`)
+      if (id === null) throw fieldRule(`query.${name}`, 'is not an id')
       return { target: { _id: id, ...(await ownerOf(id, sid, call)) }, needsValue: true }
     }
     case 'charging_plan':
@@ -119,7 +120,10 @@ async function planByExternalId(catalog: Catalog, value: unknown, nowMs: number)
   }
   const filter = { external_id: { $in: [id, String(id)] }, ...inForce(nowMs) }
   const found = await catalog.prepaidgroups.findOne(filter as object)
-  if (found === null) throw new ActionError(`there is no charging plan with external_id ${id} now`)
+  if (found === null)
+    throw new ActionError(`there is no charging plan with external_id ${id} now`, {
+      path: 'query.charging_plan_external_id',
+    })
   return found.name
 }
 
@@ -133,7 +137,7 @@ async function planOfRenewal(catalog: Catalog, sid: number, nowMs: number): Prom
   const [one] = found
   if (one !== undefined && found.length === 1) return one.bucket_group
   const count = found.length === 0 ? 'no auto-renewal' : 'more than one auto-renewal'
-  throw new ActionError(`query.recurring: subscriber ${sid} has ${count} now`)
+  throw fieldRule('query.recurring:', `subscriber ${sid} has ${count} now`)
 }
 
 function inForce(nowMs: number): object {
@@ -143,7 +147,7 @@ function inForce(nowMs: number): object {
 
 /** Credit is positive in this call, and negative in the entity API. */
 function valueIn({ value }: Fields): string {
-  if (isEmpty(value) || value === '') throw new ActionError('upsert.value is missing')
+  if (isEmpty(value) || value === '') throw fieldRule('upsert.value', 'is missing', 'missing')
   const amount = amountOf(value)
   if (amount === null) throw parameterError('upsert.value', 'should be of type Float')
   return amount.isZero() ? '0' : amount.negated().toFixed()
@@ -152,7 +156,7 @@ function valueIn({ value }: Fields): string {
 function operationIn({ operation }: Fields): Fields {
   if (isEmpty(operation) || operation === '') return {}
   if (operation === 'inc' || operation === 'set' || operation === 'new') return { operation }
-  throw new ActionError('upsert.operation must be inc, set or new')
+  throw fieldRule('upsert.operation', 'must be inc, set or new')
 }
 
 /** The credit ends with the last second of the day. */
@@ -160,7 +164,7 @@ function expiryIn({ expiration_date: value }: Fields, { config, nowMs }: ActionC
   if (isEmpty(value) || value === '') return {}
   const { timeZone } = config.rating
   const date = dateOf(value, { timeZone, nowMs })
-  if (date === null) throw new ActionError(`upsert.expiration_date must be ${DATES}`)
+  if (date === null) throw fieldRule('upsert.expiration_date', `must be ${DATES}`)
   const day = { months: 0, days: 1, hours: 0, untilMidnight: true }
   const endMs = endOf(day, date.getTime(), timeZone) - SECOND_MS
   return { expiration_date: new Date(endMs).toISOString() }

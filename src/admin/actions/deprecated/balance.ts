@@ -40,7 +40,7 @@ export const balance = action({
   async run({ account_id: account, aid: other, subscribers }, call) {
     const value = account === undefined || account === '' ? other : account
     const aid = value === undefined || value === '' ? null : integerOf(value)
-    if (aid === null || aid < 1) throw new ActionError('aid field is not numeric')
+    if (aid === null || aid < 1) throw new ActionError('aid field is not numeric', { path: 'aid' })
     const requested = requestedSids(subscribers)
     const text = requested === null ? 'none' : requested.join()
     const xml = await cached(call, `${aid}/${text}`, async () =>
@@ -56,11 +56,12 @@ function requestedSids(value: unknown): readonly number[] | null {
   if (value === undefined || value === '') return null
   const list: readonly unknown[] = Array.isArray(value) ? value : String(value).split(',')
   if (list.length > SUBSCRIBERS_MAX) {
-    throw new ActionError(`Maximum of subscribers is ${SUBSCRIBERS_MAX}`)
+    throw new ActionError(`Maximum of subscribers is ${SUBSCRIBERS_MAX}`, { path: 'subscribers' })
   }
   const sids = list.map((each) => {
     const sid = integerOf(typeof each === 'string' ? each.trim() : each)
-    if (sid === null || sid < 0) throw new ActionError('subscribers field is not numeric')
+    if (sid === null || sid < 0)
+      throw new ActionError('subscribers field is not numeric', { path: 'subscribers' })
     return sid
   })
   return sids.includes(0) ? [] : [...new Set(sids)].sort((a, b) => a - b)
@@ -86,7 +87,8 @@ async function readBalance(
   requested: readonly number[] | null,
 ): Promise<AccountBalance> {
   const { config, nowMs } = call
-  if (!(await hasAccount(call, aid))) throw new ActionError(`there is no account ${aid}`)
+  if (!(await hasAccount(call, aid)))
+    throw new ActionError(`there is no account ${aid}`, { path: 'aid' })
   const calendar = calendarOf(config)
   const key = keyAt(nowMs, calendar)
   const cycle = runCycleOf({ key, invoicingDay: null }, calendar)
@@ -101,7 +103,7 @@ async function readBalance(
     return { aid, key, time, invoice, subscribers }
   } catch (error) {
     const isOfAccount = error instanceof CycleError || error instanceof AccountInputError
-    throw isOfAccount ? new ActionError(error.message) : error
+    throw isOfAccount ? new ActionError(error.message, { path: 'aid' }) : error
   }
 }
 
@@ -141,7 +143,7 @@ async function subscribersOf(
     .limit(LINES_MAX + 1)
     .toArray()) as unknown as Fields[]
   if (found.length > LINES_MAX) {
-    throw new ActionError(`Maximum of lines is ${LINES_MAX}: name fewer subscribers`)
+    throw new ActionError(`Maximum of lines is ${LINES_MAX}: name fewer subscribers`, 'refused')
   }
   const totals = new Map(
     (invoice?.subs ?? []).map(({ sid, totals: { exact } }) => [sid, exact.after_vat]),

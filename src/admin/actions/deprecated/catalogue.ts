@@ -4,7 +4,7 @@ import { mapOf, ref } from '../../../catalog/entities/json-schema.ts'
 import { type Fields, isObject } from '../../../domain/fields.ts'
 import { get } from '../../../entities/actions/get.ts'
 import { DEFINITIONS } from '../../../entities/definitions/collections.ts'
-import { ActionError } from '../../../requests/errors.ts'
+import { ActionError, fieldRule } from '../../../requests/errors.ts'
 import { badFieldName } from '../../../requests/names.ts'
 import type { ActionCall } from '../action.ts'
 import { openFilter } from '../open-query.ts'
@@ -50,7 +50,8 @@ export async function readRevisions(
     project: null,
     states: [],
   })
-  if (hasMore) throw new ActionError(`Maximum of ${collection} is ${size}: use ${SUCCESSOR}`)
+  if (hasMore)
+    throw new ActionError(`Maximum of ${collection} is ${size}: use ${SUCCESSOR}`, 'refused')
   return rows
 }
 
@@ -60,7 +61,7 @@ function idsOf(value: unknown): readonly string[] {
   const list: readonly unknown[] = Array.isArray(value) ? value : [value]
   return list.map((each) => {
     const id = idTextOf(each)
-    if (id === null) throw new ActionError('query._id must have ids of 24 hexadecimal digits')
+    if (id === null) throw fieldRule('query._id', 'must have ids of 24 hexadecimal digits')
     return id
   })
 }
@@ -86,10 +87,11 @@ export function stripOf(value: unknown): readonly string[] | null {
   if (value === undefined || value === '') return null
   const list: readonly unknown[] = Array.isArray(value) ? value : [value]
   if (list.length === 0) return null
-  if (list.length > STRIPPED_MAX) throw new ActionError(`Maximum of strip is ${STRIPPED_MAX}`)
+  if (list.length > STRIPPED_MAX)
+    throw new ActionError(`Maximum of strip is ${STRIPPED_MAX}`, { path: 'strip' })
   return list.map((name) => {
     if (typeof name === 'string' && badFieldName(name) === null) return name
-    throw new ActionError('strip must be a list of names of fields')
+    throw fieldRule('strip', 'must be a list of names of fields')
   })
 }
 

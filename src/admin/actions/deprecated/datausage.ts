@@ -1,4 +1,5 @@
 /** `datausage`: subscribers of a plan by their data usage in a cycle. */
+
 import { Type } from '@sinclair/typebox'
 import { Decimal } from 'decimal.js'
 import {
@@ -10,6 +11,7 @@ import {
   text,
 } from '../../../catalog/entities/json-schema.ts'
 import { isCycleKey } from '../../../domain/cycle.ts'
+import { missing } from '../../../domain/field-errors.ts'
 import { amountOf, integerOf } from '../../../requests/cast-value.ts'
 import { ActionError, parameterError } from '../../../requests/errors.ts'
 import { type ActionCall, action } from '../action.ts'
@@ -56,12 +58,14 @@ export const datausage = action({
     answer: { subscribers_count: 1, output: { aid: { 1001: { subs: { 7: '612.50' } } } } },
   },
   async run(parameters, call) {
-    const missing = REQUIRED.find(
+    const absent = REQUIRED.filter(
       (name) => parameters[name] === undefined || parameters[name] === '',
     )
-    if (missing !== undefined) throw new ActionError(`Missing required parameter: ${missing}`)
+    if (absent.length > 0) {
+      throw new ActionError(`Missing required parameter: ${absent[0]}`, missing(absent))
+    }
     const { plan = '', billrun = '' } = parameters
-    if (!isCycleKey(billrun)) throw new ActionError('Illegal billrun key')
+    if (!isCycleKey(billrun)) throw new ActionError('Illegal billrun key', { path: 'billrun' })
     const megabytes = amountOf(parameters.data_usage)
     if (megabytes === null || megabytes.isNegative()) {
       throw parameterError('data_usage', 'should be of type Float')
@@ -106,7 +110,10 @@ async function usageOf(
     )
     .toArray()
   if (rows.length <= SUBSCRIBERS_MAX) return rows
-  throw new ActionError(`Maximum of subscribers is ${SUBSCRIBERS_MAX}: ask for fewer accounts`)
+  throw new ActionError(
+    `Maximum of subscribers is ${SUBSCRIBERS_MAX}: ask for fewer accounts`,
+    'refused',
+  )
 }
 
 function outputOf(rows: readonly UsageRow[]) {

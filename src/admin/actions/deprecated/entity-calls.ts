@@ -94,8 +94,9 @@ export function withTextDates(value: unknown, call: ActionCall): unknown {
 
 /** The operation that `method` selects. */
 export function methodOf<M extends string>(value: string | undefined, known: readonly M[]): M {
-  if (value === undefined || value === '') throw new ActionError('No method supplied', 1)
+  if (value === undefined || value === '')
+    throw new ActionError('No method supplied', { path: 'method', code: 'missing' }, 1)
   const found = known.find((each) => each === value)
-  if (found === undefined) throw new ActionError('Unsupported method', 1)
+  if (found === undefined) throw new ActionError('Unsupported method', { path: 'method' }, 1)
   return found
 }

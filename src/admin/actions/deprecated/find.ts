@@ -68,7 +68,9 @@ export const find = action({
   async run({ collection, query, project, sort, page, size }, call) {
     const name = typeof collection === 'string' ? collection : ''
     if (!Object.hasOwn(COLLECTIONS, name)) {
-      throw new ActionError(`Illegal collection name: ${shortText(collection)}`)
+      throw new ActionError(`Illegal collection name: ${shortText(collection)}`, {
+        path: 'collection',
+      })
     }
     const conditions = objectOf(query, 'query')
     const compound = {
@@ -137,7 +139,7 @@ function objectOf(value: unknown, name: string): Fields {
   if (value === undefined || value === '') return {}
   if (Array.isArray(value) && value.length === 0) return {}
   if (isObject(value)) return value
-  throw new ActionError(`Illegal ${name}: ${shortText(value)}`)
+  throw new ActionError(`Illegal ${name}: ${shortText(value)}`, { path: name })
 }
 
 function shortText(value: unknown): string {

@@ -2,7 +2,7 @@
 import { Type } from '@sinclair/typebox'
 import type { ActionName } from '../../../catalog/entities/api.ts'
 import { type Fields, isObject } from '../../../domain/fields.ts'
-import { ActionError, parameterError } from '../../../requests/errors.ts'
+import { ActionError, fieldRule, parameterError } from '../../../requests/errors.ts'
 import { parseJson } from '../../../requests/json-text.ts'
 import type { RawParameters } from '../../../requests/raw-parameters.ts'
 import { type ActionCall, action, type EntityAction } from '../action.ts'
@@ -46,7 +46,7 @@ export const save = action({
     answer: {},
   },
   async run({ id: value, coll, type, data: given, duplicate_rates: isWithRates }, call) {
-    if (isWithRates === true) throw new ActionError('duplicate_rates is not supported')
+    if (isWithRates === true) throw fieldRule('duplicate_rates', 'is not supported')
     const data = dataOf(given)
     if (type === 'new') {
       await callEntity(call, coll, 'create', { update: data })
@@ -72,7 +72,7 @@ function entityActionsOf(raw: RawParameters): readonly EntityAction[] {
 function dataOf(value: unknown): Fields {
   const data = typeof value === 'string' && value !== '' ? parseJson(value, 'data') : value
   const isEmpty = data === undefined || data === '' || Object.keys(Object(data)).length === 0
-  if (isEmpty) throw new ActionError('Data is empty !!!')
+  if (isEmpty) throw new ActionError('Data is empty !!!', { path: 'data', code: 'missing' })
   if (!isObject(data)) throw parameterError('data', 'should be of type Object')
   return data
 }
@@ -85,7 +85,8 @@ async function duplicateOf(
   data: Fields,
 ): Promise<Fields> {
   const original = await revisionById(call, coll, id)
-  if (original === null) throw new ActionError(`${coll}: there is no revision with _id ${id}`)
+  if (original === null)
+    throw new ActionError(`${coll}: there is no revision with _id ${id}`, { path: 'id' })
   const view = Object.entries(documentView(original, call))
   const kept = view.filter(([name]) => !REVISION_FIELDS.includes(name))
   const { _id, ...changed } = data

@@ -15,7 +15,7 @@ import type { StatisticsDocument } from '../../../catalog/records/statistics-doc
 import { type Fields, isObject } from '../../../domain/fields.ts'
 import { instantOf } from '../../../domain/time.ts'
 import { dateText } from '../../../entities/views.ts'
-import { ActionError, parameterError } from '../../../requests/errors.ts'
+import { ActionError, fieldRule, parameterError } from '../../../requests/errors.ts'
 import { parseJson } from '../../../requests/json-text.ts'
 import { FieldProblems } from '../../../requests/problems.ts'
 import { storedValue } from '../../../requests/stored-value.ts'
@@ -80,13 +80,15 @@ async function create(value: unknown, call: ActionCall): Promise<StatisticsAnswe
 
 /** Drops names that a store cannot keep. Throws `ApiError`. */
 function statisticsIn(sent: unknown): Fields {
-  if (sent === undefined || sent === '') throw new ActionError(NOTHING)
+  if (sent === undefined || sent === '')
+    throw new ActionError(NOTHING, { path: 'statistics', code: 'missing' })
   const value = typeof sent === 'string' ? parseJson(sent, 'statistics') : sent
   const problems = new FieldProblems()
   storedValue(value, 'statistics', problems)
   problems.throwIfAny()
   if (!isObject(value)) throw parameterError('statistics', 'should be of type Object')
-  if (Object.keys(value).length === 0) throw new ActionError(NOTHING)
+  if (Object.keys(value).length === 0)
+    throw new ActionError(NOTHING, { path: 'statistics', code: 'missing' })
   return value
 }
 
@@ -106,7 +108,8 @@ async function query(
     .sort({ creation_date: 1 })
     .limit(ROWS_MAX + 1)
     .toArray()
-  if (found.length > ROWS_MAX) throw new ActionError(`Maximum of statistics is ${ROWS_MAX}`)
+  if (found.length > ROWS_MAX)
+    throw new ActionError(`Maximum of statistics is ${ROWS_MAX}`, 'refused')
   const rows = found.map((document) => viewOf(document, call))
   // Existing clients read the list from `desc`.
   return { desc: rows, details: rows }
@@ -119,7 +122,7 @@ function dayStart(text: string, name: string, zone: string, days: number): Date 
   const [, year, month, day] = (DAY.exec(text.trim()) ?? []).map(Number)
   const date = new Date(Date.UTC(year ?? 0, (month ?? 0) - 1, day ?? 0))
   const isDay = year !== undefined && date.toISOString().slice(0, 10) === text.trim()
-  if (!isDay) throw new ActionError(`${name} must be a day such as 2026-01-31`)
+  if (!isDay) throw fieldRule(name, 'must be a day such as 2026-01-31')
   date.setUTCDate(date.getUTCDate() + days)
   const [y, m, d] = [date.getUTCFullYear(), date.getUTCMonth() + 1, date.getUTCDate()]
   return new Date(instantOf(zone, { year: y, month: m, day: d, hour: 0, minute: 0, second: 0 }))

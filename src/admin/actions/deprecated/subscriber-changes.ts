@@ -1,8 +1,9 @@
 /** Methods `update` and `delete` of `subscribers`. */
+import { about } from '../../../domain/field-errors.ts'
 import { type Fields, isEmpty, isObject } from '../../../domain/fields.ts'
 import { findBalances } from '../../../prepaid/balances/find.ts'
 import { integerOf } from '../../../requests/cast-value.ts'
-import { ActionError } from '../../../requests/errors.ts'
+import { ActionError, fieldRule } from '../../../requests/errors.ts'
 import type { ActionCall } from '../action.ts'
 import {
   callEntity,
@@ -38,10 +39,12 @@ export async function closeSubscriber(
   call: ActionCall,
 ): Promise<SubscribersAnswer> {
   const { query = {}, keep_balances: keepsBalances = false } = parameters
-  if (isEmpty(query)) throw new ActionError('query is missing', CODES.closeQuery)
-  if (isEmpty(query['sid'])) throw new ActionError('query.sid is missing', CODES.closeSid)
+  if (isEmpty(query))
+    throw new ActionError(...about('query', 'is missing', 'missing'), CODES.closeQuery)
+  if (isEmpty(query['sid']))
+    throw new ActionError(...about('query.sid', 'is missing', 'missing'), CODES.closeSid)
   const current = await currentRevision(call, 'subscribers', identityIn(query) ?? {})
-  if (current === null) throw new ActionError('Subscriber not found', CODES.closeNotFound)
+  if (current === null) throw new ActionError('Subscriber not found', 'target', CODES.closeNotFound)
   const closed = await callEntity(call, 'subscribers', 'close', {
     query: { _id: String(current['_id']) },
   })
@@ -60,7 +63,7 @@ export async function updateSubscriber(
     keep_lines,
   } = parameters
   if (keep_lines === false) {
-    throw new ActionError('keep_lines cannot be false: lines stay with their subscriber')
+    throw fieldRule('keep_lines', 'cannot be false: lines stay with their subscriber')
   }
   const before = await targetOf(parameters.query ?? {}, call)
   const update = changesOf(parameters.update ?? {}, before)
@@ -92,17 +95,18 @@ async function targetOf(query: Fields, call: ActionCall): Promise<Fields> {
     ? await bySid(query, call)
     : await revisionById(call, 'subscribers', knownId(idValue))
   if (found !== null && found['type'] === 'subscriber') return found
-  throw new ActionError('Subscriber not found', CODES.updateNotFound)
+  throw new ActionError('Subscriber not found', 'target', CODES.updateNotFound)
 }
 
 async function bySid(query: Fields, call: ActionCall): Promise<Fields | null> {
-  if (isEmpty(query['sid'])) throw new ActionError('query.sid is missing', CODES.updateSid)
+  if (isEmpty(query['sid']))
+    throw new ActionError(...about('query.sid', 'is missing', 'missing'), CODES.updateSid)
   return currentRevision(call, 'subscribers', identityIn(query) ?? {})
 }
 
 function knownId(value: unknown): string {
   const id = idTextOf(value)
-  if (id === null) throw new ActionError('query._id is not an id', CODES.updateId)
+  if (id === null) throw new ActionError(...about('query._id', 'is not an id'), CODES.updateId)
   return id
 }
 
@@ -121,18 +125,18 @@ const CHANGEABLE: readonly string[] = [
 function changesOf(update: Fields, before: Fields): Fields {
   const unknown = Object.keys(update).find((name) => !CHANGEABLE.includes(name))
   if (unknown !== undefined) {
-    throw new ActionError(`update.${unknown.slice(0, 64)} cannot be changed by this call`)
+    throw fieldRule(`update.${unknown.slice(0, 64)}`, 'cannot be changed by this call')
   }
   const { sid, service, imsi, ...others } = update
   if (!isEmpty(sid) && integerOf(sid) !== before['sid']) {
-    throw new ActionError('update.sid cannot change: create the other subscriber')
+    throw fieldRule('update.sid', 'cannot change: create the other subscriber')
   }
   const changes = {
     ...others,
     ...(imsi !== undefined && { imsi: Array.isArray(imsi) ? imsi : [imsi] }),
     ...(service !== undefined && { services: withService(before['services'], service) }),
   }
-  if (Object.keys(changes).length === 0) throw new ActionError('update has no fields to change')
+  if (Object.keys(changes).length === 0) throw fieldRule('update', 'has no fields to change')
   return changes
 }
 

@@ -1,4 +1,5 @@
 /** Method `query` of `subscribers`. */
+
 import {
   closed,
   customFields,
@@ -8,6 +9,7 @@ import {
   ref,
   text,
 } from '../../../catalog/entities/json-schema.ts'
+import { about } from '../../../domain/field-errors.ts'
 import { type Fields, isEmpty } from '../../../domain/fields.ts'
 import { normalNumber } from '../../../domain/numbering.ts'
 import { FOREVER_MS } from '../../../domain/time.ts'
@@ -15,7 +17,7 @@ import { DEFINITIONS } from '../../../entities/definitions/collections.ts'
 import { recordRead } from '../../../entities/read-records.ts'
 import { NOT_DELETED } from '../../../entities/revisions.ts'
 import { integerOf } from '../../../requests/cast-value.ts'
-import { ActionError, parameterError } from '../../../requests/errors.ts'
+import { ActionError, fieldRule, parameterError } from '../../../requests/errors.ts'
 import { DATES, dateOf } from '../../../requests/instant.ts'
 import type { ActionCall, AnswerOf } from '../action.ts'
 import { param } from '../parameters.ts'
@@ -52,7 +54,7 @@ export async function querySubscribers(
   const { catalog, entityApi, actor } = call
   const named = identityIn(query)
   if (named === null) {
-    throw new ActionError('query must have sid, imsi, msisdn or aid', CODES.noQuery)
+    throw new ActionError(...about('query', 'must have sid, imsi, msisdn or aid'), CODES.noQuery)
   }
   const filter = { ...named, ...periodIn(query ?? {}, call), ...NOT_DELETED }
   const rows = (await catalog.reads.subscribers
@@ -64,7 +66,7 @@ export async function querySubscribers(
   if (definition !== undefined) {
     await recordRead(entityApi.stores, actor, { definition, action: 'get', filter, rows })
   }
-  if (rows.length === 0) throw new ActionError('Subscriber not found', CODES.notFound)
+  if (rows.length === 0) throw new ActionError('Subscriber not found', 'target', CODES.notFound)
   return {
     desc: 'Success querying subscriber',
     details: rows.map((row) => subscriberView(row, call)),
@@ -100,7 +102,7 @@ function periodIn({ from, to }: Fields, { config, nowMs }: ActionCall): Fields {
   const at = (value: unknown, name: string): Date | null => {
     if (isEmpty(value)) return null
     const date = dateOf(value, { timeZone: config.rating.timeZone, nowMs })
-    if (date === null) throw new ActionError(`query.${name} must be ${DATES}`)
+    if (date === null) throw fieldRule(`query.${name}`, `must be ${DATES}`)
     return date
   }
   const [begin, end] = [at(from, 'from'), at(to, 'to')]

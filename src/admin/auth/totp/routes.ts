@@ -1,7 +1,9 @@
 /** `/auth/totp`: users manage their second factor; an administrator can reset it. */
+
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { text } from '../../../catalog/entities/json-schema.ts'
 import { SECURITY } from '../../../catalog/settings/access/security-settings.ts'
+import { about } from '../../../domain/field-errors.ts'
 import { dateText } from '../../../entities/views.ts'
 import { ADMIN, actorOf as actorOfCaller, mayDo } from '../../../identity/caller.ts'
 import { accountOf, countedAttempt } from '../../../identity/login.ts'
@@ -128,7 +130,7 @@ const confirm = coded('confirm', 'Code of the new factor.', {
     // Not counted as an attempt: the user knows the secret, and a correct code would reset the
     // count of wrong ones.
     const codes = await deps.factors.confirm(id, requiredCode(code))
-    if (codes === null) throw new AuthRefusal(WRONG_CODE)
+    if (codes === null) throw new AuthRefusal(WRONG_CODE, 'refused')
     deps.users.forget(id)
     await deps.sessions.endAll(id, who.renewed ?? sessionCookieOf(request) ?? undefined)
     await auditChange(deps, request, who, 'totp_enrolled')
@@ -152,7 +154,10 @@ const remove = coded('remove', 'Code of the factor, or a recovery code.', {
   answer: REMOVED,
   async run(deps, request, who, code) {
     if (await isRequired(deps, who.user.roles, who.session.protocol)) {
-      throw new AuthRefusal('a role of the user requires the second factor: it cannot be removed')
+      throw new AuthRefusal(
+        'a role of the user requires the second factor: it cannot be removed',
+        'refused',
+      )
     }
     await prove(deps, request, who, code)
     await deps.factors.remove(who.user.id)
@@ -163,7 +168,7 @@ const remove = coded('remove', 'Code of the factor, or a recovery code.', {
 })
 
 /** For any user, if the authenticator and the recovery codes are lost. */
-const reset = post('/auth/totp/reset', {
+export const RESET_TOTP = post('/auth/totp/reset', {
   access: [ADMIN],
   about: 'Remove the second factor of a user who has lost it',
   request: {
@@ -184,12 +189,13 @@ const reset = post('/auth/totp/reset', {
   },
   async run(deps: RouteDeps, request, reply) {
     const { caller } = request
-    if (!caller || !mayDo(caller, [])) throw new AuthRefusal(`this takes role ${ADMIN}`)
+    if (!caller || !mayDo(caller, []))
+      throw new AuthRefusal(`this takes role ${ADMIN}`, 'not_allowed')
     const { values } = await bodyOf(request, reply)
     const username = usernameIn(values)
-    if (username === null) throw new AuthRefusal('username is missing')
+    if (username === null) throw new AuthRefusal(...about('username', 'is missing', 'missing'))
     const ids = await deps.factors.idsOf(username)
-    if (ids.length === 0) throw new AuthRefusal('there is no second factor of that user')
+    if (ids.length === 0) throw new AuthRefusal('there is no second factor of that user', 'target')
     const nowMs = deps.clock.nowMs()
     const entry = { collection: 'login', type: 'totp_reset', key: `login_${username}` }
     await deps.audit.record(actorOfCaller(caller), nowMs, entry)
@@ -202,7 +208,7 @@ const reset = post('/auth/totp/reset', {
   },
 })
 
-export const TOTP_ENDPOINTS = [show, begin, confirm, renew, remove, reset]
+export const TOTP_ENDPOINTS = [show, begin, confirm, renew, remove, RESET_TOTP]
 
 /** Rejects with `AuthRefusal` if nobody is logged in, or if the password must be changed first. */
 async function userOf(
@@ -211,13 +217,13 @@ async function userOf(
   reply: FastifyReply,
 ): Promise<LoggedIn> {
   const found = await deps.loggedIn(sessionCookieOf(request))
-  if (found === null) throw new AuthRefusal('nobody is logged in')
+  if (found === null) throw new AuthRefusal('nobody is logged in', 'not_logged_in')
   if (found.renewed !== null) setSessionCookie(reply, found.renewed)
   if (found.user.mustChangePassword) {
-    throw new AuthRefusal('the password must be changed first: POST /auth/password')
+    throw new AuthRefusal('the password must be changed first: POST /auth/password', 'refused')
   }
   if (found.session.protocol === 'saml') {
-    throw new AuthRefusal('the identity provider of this user asks for second factors')
+    throw new AuthRefusal('the identity provider of this user asks for second factors', 'refused')
   }
   return found
 }
@@ -243,11 +249,11 @@ async function prove(
   const source = await sourceOf(deps, request, account)
   const attempt = { ...source, username: user.name, account, reasonOf: () => 'wrong_code' }
   const proof = await countedAttempt(deps, attempt, () => deps.factors.prove(user.id, text))
-  if (proof === null) throw new AuthRefusal(WRONG_CODE)
+  if (proof === null) throw new AuthRefusal(WRONG_CODE, 'refused')
 }
 
 function requiredCode(code: string | null): string {
-  if (code === null) throw new AuthRefusal('totp is missing')
+  if (code === null) throw new AuthRefusal(...about('totp', 'is missing', 'missing'))
   return code
 }
 

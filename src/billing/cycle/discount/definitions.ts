@@ -176,7 +176,7 @@ function compiledAt(entry: Fields, path: string, zone: string): AdjustmentTerms 
   try {
     return compileTerms('discount', entry, zone)
   } catch (error) {
-    if (error instanceof FieldError) throw new FieldError(`${path}.${error.path}`, error.reason)
+    if (error instanceof FieldError) throw error.under(path)
     throw error
   }
 }

@@ -62,7 +62,7 @@ async function fontOf(folder: string, name: string, own: string): Promise<Font> 
     if (folder !== '') return { path, bytes: await readFile(path) }
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'ENOENT') {
-      throw new TemplateError(`${path} cannot be read: ${(error as Error).message}`)
+      throw new TemplateError(`${path} cannot be read: ${(error as Error).message}`, 'refused')
     }
   }
   return { path: own, bytes: await readFile(own) }
@@ -128,7 +128,7 @@ function useFont({ path, bytes }: Font, use: (bytes: Buffer) => void): void {
   try {
     use(bytes)
   } catch (error) {
-    throw new TemplateError(`${path} is not a font: ${(error as Error).message}`)
+    throw new TemplateError(`${path} is not a font: ${(error as Error).message}`, 'refused')
   }
 }
 
@@ -259,7 +259,7 @@ class PdfCanvas implements Canvas {
       checkPng(bytes)
       this.#document.image(bytes, this.#leftOf(start, width), y, options)
     } catch (error) {
-      throw new TemplateError(`${path} cannot be drawn: ${(error as Error).message}`)
+      throw new TemplateError(`${path} cannot be drawn: ${(error as Error).message}`, 'refused')
     }
   }
 

@@ -73,7 +73,7 @@ export function importedLine(document: unknown, zone: string): ImportedLine {
   const rounding = roundingOf(line['rounding_rules'], exact ?? amount)
   if (rounding !== null) kept['rounding_rules'] = rounding
   if (exact === null && isRoundedAfterTax(rounding)) {
-    throw new FieldError('before_rounding.aprice', 'is missing')
+    throw new FieldError('before_rounding.aprice', 'is missing', 'missing')
   }
   kept['charge_amount'] = withoutTaxes(exact ?? amount, taxes ?? [])
   checkNamed(kept)
@@ -93,9 +93,10 @@ function kindOf({ type, usaget }: Fields): Fields {
 /** A charge is found again by its plan or service, a discount by its key. */
 function checkNamed({ type, name, plan, key, arate_key: rateKey }: Fields): void {
   if (type === 'credit') {
-    if (key === undefined && rateKey === undefined) throw new FieldError('key', 'is missing')
+    if (key === undefined && rateKey === undefined)
+      throw new FieldError('key', 'is missing', 'missing')
   } else if (name === undefined && (type === 'service' || plan === undefined)) {
-    throw new FieldError('name', 'is missing')
+    throw new FieldError('name', 'is missing', 'missing')
   }
 }
 
@@ -188,7 +189,7 @@ function plain(value: unknown): unknown {
 }
 
 function decimalAt(value: unknown, path: string): string {
-  if (isUnset(value)) throw new FieldError(path, 'is missing')
+  if (isUnset(value)) throw new FieldError(path, 'is missing', 'missing')
   const text = String(plain(value))
   if (DECIMAL.test(text)) return text
   // Small doubles are written with an exponent.
@@ -200,7 +201,8 @@ function decimalAt(value: unknown, path: string): string {
 function keyAt(value: unknown, path: string): string {
   const text = String(plain(value) ?? '')
   if (isCycleKey(text)) return text
-  throw new FieldError(path, isUnset(value) ? 'is missing' : 'must be a cycle such as 202611')
+  if (isUnset(value)) throw new FieldError(path, 'is missing', 'missing')
+  throw new FieldError(path, 'must be a cycle such as 202611')
 }
 
 function flagAt(value: unknown, path: string): boolean {

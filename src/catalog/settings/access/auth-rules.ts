@@ -1,22 +1,20 @@
 /** Checks of directories and identity providers that the schema cannot express. */
+
 import { X509Certificate } from 'node:crypto'
 import { isLoopback } from '../../../config/hosts.ts'
+import type { FieldIssue } from '../../../domain/field-errors.ts'
 import type { LdapSettings, RoleSettings, SamlSettings } from './auth-schema.ts'
 
-export interface AuthProblem {
-  readonly path: string
-  readonly reason: string
-}
-
 /** Null if the settings are valid. */
-export function ldapProblem(settings: LdapSettings): AuthProblem | null {
+export function ldapProblem(settings: LdapSettings): FieldIssue | null {
   const { bind_dn: bindDn, bind_password: bindPassword, ca, roles } = settings
   const first = urlProblem(settings) ?? userProblem(settings)
   if (first !== null) return first
   if ((bindDn === undefined) !== (bindPassword === undefined)) {
     // Many directories accept a DN without a password as an anonymous bind.
     const path = bindDn === undefined ? 'bind_dn' : 'bind_password'
-    return { path, reason: 'is missing: bind_dn and bind_password must be set together' }
+    const reason = 'is missing: bind_dn and bind_password must be set together'
+    return { path, reason, code: 'missing' }
   }
   if (ca !== undefined && pemCertificates(ca) === null) {
     return { path: 'ca', reason: 'must be certificates as PEM' }
@@ -30,7 +28,7 @@ export function ldapProblem(settings: LdapSettings): AuthProblem | null {
 }
 
 /** Null if the settings are valid. */
-export function samlProblem(settings: SamlSettings): AuthProblem | null {
+export function samlProblem(settings: SamlSettings): FieldIssue | null {
   const { name, roles, entry_point: entryPoint, callback_url: callback, idp_certs } = settings
   const entry = webUrl(entryPoint)
   if (entry === null) return { path: 'entry_point', reason: 'must be a URL with https' }
@@ -79,7 +77,7 @@ export function pemOf(certificate: string): string | null {
   )
 }
 
-function urlProblem({ url, start_tls, allow_plaintext }: LdapSettings): AuthProblem | null {
+function urlProblem({ url, start_tls, allow_plaintext }: LdapSettings): FieldIssue | null {
   const parts = URL.canParse(url) ? new URL(url) : null
   const isPlain = parts?.protocol === 'ldap:'
   if (parts === null || !(isPlain || parts.protocol === 'ldaps:') || parts.hostname === '') {
@@ -101,7 +99,7 @@ function urlProblem({ url, start_tls, allow_plaintext }: LdapSettings): AuthProb
   return null
 }
 
-function userProblem({ base_dn, user_filter, user_dn }: LdapSettings): AuthProblem | null {
+function userProblem({ base_dn, user_filter, user_dn }: LdapSettings): FieldIssue | null {
   if ((base_dn === undefined) === (user_dn === undefined)) {
     return { path: 'base_dn', reason: 'must be set unless user_dn is; not both' }
   }
@@ -125,7 +123,7 @@ function isFilter(filter: string): boolean {
   return depth === 0 && filter.startsWith('(') && filter.includes('=')
 }
 
-function rolesProblem({ map, default: byDefault }: RoleSettings): AuthProblem | null {
+function rolesProblem({ map, default: byDefault }: RoleSettings): FieldIssue | null {
   if (byDefault.length > 0 || map.some(({ roles }) => roles.length > 0)) return null
   return { path: 'roles.map', reason: 'must assign at least one role, unless default does' }
 }

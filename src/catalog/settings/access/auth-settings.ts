@@ -37,7 +37,7 @@ export function checkAuthSettings(value: unknown): { protocols: ProtocolSettings
   const protocols: ProtocolSettings[] = []
   if (!isObject(value)) throw new FieldError('', 'must be an object with protocols')
   for (const name of Object.keys(value)) {
-    if (name !== 'protocols') throw new FieldError(name, 'is not known')
+    if (name !== 'protocols') throw new FieldError(name, 'is not known', 'unknown')
   }
   const list = value['protocols'] ?? []
   if (!Array.isArray(list)) throw new FieldError('protocols', 'must be a list')
@@ -73,8 +73,8 @@ function protocolAt(
     throw new FieldError(`${path}.name`, `'${settings.name}' occurs twice`)
   }
   const problem = settings.type === 'ldap' ? ldapProblem(settings) : samlProblem(settings)
-  if (problem !== null) throw new FieldError(`${path}.${problem.path}`, problem.reason)
-  return settings
+  if (problem === null) return settings
+  throw new FieldError(`${path}.${problem.path}`, problem.reason, problem.code)
 }
 
 function entriesOf(value: unknown): unknown[] {

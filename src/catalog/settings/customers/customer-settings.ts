@@ -153,10 +153,11 @@ function checkAuthentication(value: unknown, path: string): void {
     data = {},
   } = value as Static<typeof AuthenticationSchema>
   if (type === 'oauth2' && tokenUrl === undefined) {
-    throw new FieldError(`${path}.access_token_url`, 'is missing')
+    throw new FieldError(`${path}.access_token_url`, 'is missing', 'missing')
   }
   for (const name of REQUIRED[type]) {
-    if ((data[name] ?? '').trim() === '') throw new FieldError(`${path}.data.${name}`, 'is missing')
+    if ((data[name] ?? '').trim() === '')
+      throw new FieldError(`${path}.data.${name}`, 'is missing', 'missing')
   }
 }
 

@@ -38,7 +38,11 @@ export function taxationOf(stored: unknown, installed: InstalledTaxation): Taxat
     return { taxType, defaultTax, taxPriorities }
   }
   if (defaultTax === null) {
-    throw new FieldError('taxation.default', 'is missing: with tax_type vat it is the tax')
+    throw new FieldError(
+      'taxation.default',
+      'is missing: with tax_type vat it is the tax',
+      'missing',
+    )
   }
   if (!isEmpty(mapping)) {
     throw new FieldError('taxation.mapping', 'is not used with tax_type vat')
@@ -64,5 +68,6 @@ export function storedDefaultTax(stored: unknown): string | null {
   const key = isNested ? objectAt(defaultTax, 'taxation.default', ['key'])['key'] : defaultTax
   const { test, expects } = FORMATS['entity-key']
   if (typeof key === 'string' && test(key)) return key
-  throw new FieldError(path, key === undefined ? 'is missing' : expects)
+  if (key === undefined) throw new FieldError(path, 'is missing', 'missing')
+  throw new FieldError(path, expects)
 }

@@ -61,7 +61,7 @@ function Matrix({ setting, onSaved }: MatrixProps) {
     try {
       await changeSetting({ action: 'set', category: CATEGORY, data, rev: base.rev })
     } catch (error) {
-      const conflict = await conflictOf(error, CATEGORY, base.rev)
+      const conflict = await conflictOf(error, CATEGORY)
       if (conflict === null) throw error
       const { present, author } = conflict
       setOther({ merge: mergeRules(rulesIn(base), rulesIn(present), edits), author, edits })

@@ -1,20 +1,14 @@
 /** The actions that a caller may do, by the rules of the operator or the usual roles. */
-import { closed, flag, listOf, text, type ValueOf } from '../../catalog/entities/json-schema.ts'
+import type { ValueOf } from '../../catalog/entities/json-schema.ts'
 import { DEFINITIONS } from '../../entities/definitions/collections.ts'
+import type { RouteAccess } from '../../identity/access.ts'
 import { ADMIN, type Caller, mayDo } from '../../identity/caller.ts'
 import { type PermissionRules, rolesFor } from '../../identity/permission-rules.ts'
 import { ACTIONS } from '../actions/table.ts'
+import { CHANGE_SETTINGS, READ_SETTINGS } from '../settings/routes.ts'
+import type { GRANTED_ACTION } from './answers.ts'
+import { RESET_TOTP } from './totp/routes.ts'
 
-export const GRANTED_ACTION = closed(
-  'An action.',
-  {
-    permitted: flag('Whether the user may do it.'),
-    roles: listOf(text('A role.'), 'One of these roles is needed.'),
-    usual: listOf(text('A role.'), 'The roles without rules, if a rule replaces them.'),
-    fixed: flag('True: no rule changes the roles.'),
-  },
-  ['usual', 'fixed'],
-)
 type GrantedAction = ValueOf<typeof GRANTED_ACTION>
 
 export type Grantee = Pick<Caller, 'roles' | 'mustChangePassword' | 'mustEnrolTotp'>
@@ -42,16 +36,17 @@ export function grantedActions(
     return [`${collection}/${name}`, { ...grant, ...former }] as const
   })
   const fixed = Object.entries(FIXED).map(([name, needed]) => {
-    return [name, { ...grantOf(needed), fixed: true }] as const
+    const roles = typeof needed === 'string' ? [] : needed
+    return [name, { ...grantOf(roles), fixed: true }] as const
   })
   return Object.fromEntries([...ruled, ...fixed])
 }
 
-/** Other endpoints (`../endpoints.ts`); some categories of settings need more to be read. */
-const FIXED: Readonly<Record<string, readonly string[]>> = {
-  'settings/get': ['read'],
-  'settings/set': [ADMIN],
-  'totp/reset': [ADMIN],
+/** Endpoints whose roles no rule changes; some categories of settings need more to be read. */
+const FIXED: Readonly<Record<string, RouteAccess>> = {
+  'settings/get': READ_SETTINGS.access,
+  'settings/set': CHANGE_SETTINGS.access,
+  'totp/reset': RESET_TOTP.access,
 }
 
 function allActions(): NamedAction[] {
