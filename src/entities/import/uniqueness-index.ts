@@ -73,14 +73,11 @@ export async function buildUniquenessIndex(
           throw new EntityRuleError(text, { path: keyField })
         }
         const row = pendingValues.holderOf(keyField, value, claim, !isByTime)
-        if (other !== undefined)
-          throw new EntityRuleError(`create: ${name} has ${keyField} ${value} already`, {
-            path: keyField,
-          })
-        if (row !== undefined)
-          throw new EntityRuleError(`create: row ${row} has ${keyField} ${value} too`, {
-            path: keyField,
-          })
+        if (other === undefined && row === undefined) continue
+        const has = other === undefined ? `row ${row} has` : `${name} has`
+        const more = other === undefined ? 'too' : 'already'
+        const text = `create: ${has} ${keyField} ${value} ${more}`
+        throw new EntityRuleError(text, { path: keyField })
       }
       for (const { field, value } of valuesOf(document)) {
         const others = holders.get(field)?.get(valueName(value)) ?? []
