@@ -96,6 +96,7 @@ export function compileFileType(
   const parts = { name, path, fields, parser, processor, realtime, rules, response, services }
   const plan = compilePlan(parts, defaults)
   return {
+    type: 'realtime',
     name,
     isEnabled,
     parser,
