@@ -4,9 +4,10 @@ import type { Fields } from '../../domain/fields.ts'
 import type { CheckReport, CheckStep } from '../check-report.ts'
 import { explainRequest, mappingOf, valuesOf } from '../explain.ts'
 import type { FileTypeDefaults, Message } from '../file-type.ts'
+import { contentDigest } from '../rules.ts'
 import { compileMappings } from '../usage.ts'
 import { openRecordReader } from './reader.ts'
-import { digestOf, type FileRecord, type RecordFileType } from './record-files.ts'
+import type { FileRecord, RecordFileType } from './record-files.ts'
 
 /** Records that are shown; the others are counted. */
 const SHOWN_MAX = 20
@@ -38,7 +39,11 @@ export function explainRecords(
 function fileStep(records: readonly FileRecord[]): CheckStep {
   const lines = records.filter(({ problem }) => problem !== null).map(({ line }) => line)
   const { records: count = 0 } = records.at(-1)?.next ?? {}
-  const result = { records: count, shown: Math.min(records.length, SHOWN_MAX), unreadable: lines.slice(0, SHOWN_MAX) }
+  const result = {
+    records: count,
+    shown: Math.min(records.length, SHOWN_MAX),
+    unreadable: lines.slice(0, SHOWN_MAX),
+  }
   return { step: 'file', ok: lines.length === 0, result }
 }
 
@@ -59,7 +64,7 @@ function explainRecord(
     origin: 'check',
     nowMs,
     eventFutureMsMax: Number.MAX_SAFE_INTEGER,
-    bodyDigest: () => digestOf(record),
+    bodyDigest: () => contentDigest(record.text),
   }
   const mapped = fileType.map(message, context)
   if ('why' in mapped) return { ok: false, result: { ...read, ...mapped } }

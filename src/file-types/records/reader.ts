@@ -4,22 +4,14 @@ import { type Frame, Framer } from './framing.ts'
 import {
   FILE_START,
   type FileRecord,
-  type RecordFileType,
+  type OpenRecordReader,
   type RecordPosition,
   type RecordReader,
 } from './record-files.ts'
 import { type LineType, type RecordParser, refused } from './syntax.ts'
 
-/**
- * By default from the beginning; `from` is `next` of a record, and the bytes before it are not
- * pushed.
- */
-export function openRecordReader(
-  { parser }: RecordFileType,
-  from: RecordPosition = FILE_START,
-): RecordReader {
-  return new Reader(parser, from)
-}
+export const openRecordReader: OpenRecordReader = ({ parser }, from = FILE_START) =>
+  new Reader(parser, from)
 
 const NOTHING = Buffer.alloc(0)
 const BYTE_ORDER_MARK = Buffer.from('\ufeff')
@@ -98,7 +90,8 @@ class Reader implements RecordReader {
     const placed = { frame, line, next: { offset: this.#offset, line: this.#line } }
     if (!this.#parser.hasFooter) return this.#recordOf(placed, false)
     const held = this.#held
-    this.#held = placed
+    // A copy: the caller may reuse the chunk.
+    this.#held = { ...placed, frame: { ...frame, bytes: Buffer.from(frame.bytes) } }
     return held === null ? null : this.#recordOf(held, false)
   }
 
