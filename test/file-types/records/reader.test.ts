@@ -76,7 +76,7 @@ describe('a record', () => {
   const long = '9'.repeat(RECORD_BYTES_MAX)
 
   it('has at most 65,536 bytes, and the records behind a longer one are read', () => {
-    const text = `1,${long.slice(2)}\n1,${long}\n3,4\n`
+    const text = `1,${long.slice(2)}\n1,${long}${long}\n3,4\n`
     const [first, second, third] = readChunks(CSV, [text])
     expect(first?.problem).toBeNull()
     expect(second).toMatchObject({
