@@ -4,10 +4,9 @@ import type { Fields } from '../../domain/fields.ts'
 import type { CheckReport, CheckStep } from '../check-report.ts'
 import { explainRequest, mappingOf, valuesOf } from '../explain.ts'
 import type { FileTypeDefaults, Message } from '../file-type.ts'
-import { contentDigest } from '../rules.ts'
 import { compileMappings } from '../usage.ts'
 import { openRecordReader } from './reader.ts'
-import type { FileRecord, RecordFileType } from './record-files.ts'
+import { digestOf, type FileRecord, type RecordFileType } from './record-files.ts'
 
 /** Records that are shown; the others are counted. */
 const SHOWN_MAX = 20
@@ -64,7 +63,7 @@ function explainRecord(
     origin: 'check',
     nowMs,
     eventFutureMsMax: Number.MAX_SAFE_INTEGER,
-    bodyDigest: () => contentDigest(record.text),
+    bodyDigest: () => digestOf(record),
   }
   const mapped = fileType.map(message, context)
   if ('why' in mapped) return { ok: false, result: { ...read, ...mapped } }

@@ -4,14 +4,19 @@ import { type Frame, Framer } from './framing.ts'
 import {
   FILE_START,
   type FileRecord,
-  type OpenRecordReader,
+  type RecordFileType,
   type RecordPosition,
   type RecordReader,
 } from './record-files.ts'
 import { type LineType, type RecordParser, refused } from './syntax.ts'
 
-export const openRecordReader: OpenRecordReader = ({ parser }, from = FILE_START) =>
-  new Reader(parser, from)
+/** By default from the beginning; `from` is `next` of a record. Bytes before it are not pushed. */
+export function openRecordReader(
+  { parser }: RecordFileType,
+  from: RecordPosition = FILE_START,
+): RecordReader {
+  return new Reader(parser, from)
+}
 
 const NOTHING = Buffer.alloc(0)
 const BYTE_ORDER_MARK = Buffer.from('\ufeff')

@@ -1,8 +1,9 @@
 /** Files of usage records (`type: usage`). Pure: bytes are pushed in, records come out. */
+import { createHash } from 'node:crypto'
 import type { FieldProblem, MapContext, MappedRequest, Message, RatedFormat } from '../file-type.ts'
 import type { RecordParser } from './syntax.ts'
 
-/** Context for mapping a record; `bodyDigest` is that of its text. */
+/** Context for mapping a record. */
 export interface RecordContext
   extends Pick<MapContext, 'origin' | 'nowMs' | 'eventFutureMsMax' | 'bodyDigest'> {}
 
@@ -15,6 +16,11 @@ export interface RecordFileType extends RatedFormat {
    * Its session id is the digest of what identifies the record. Never throws.
    */
   readonly map: (message: Message, context: RecordContext) => MappedRequest | FieldProblem
+}
+
+/** `bodyDigest` of a record: the same text in another file is the same record. */
+export function digestOf({ text }: Pick<FileRecord, 'text'>): string {
+  return createHash('sha256').update(text).digest('hex')
 }
 
 /** A place between two records of a file; all values are needed to resume there. */
@@ -52,6 +58,3 @@ export interface RecordReader {
   /** The last record, if it has no line end, and the trailer if it is missing. */
   end(): Iterable<FileRecord>
 }
-
-/** By default from the beginning; `from` is `next` of a record. Bytes before it are not pushed. */
-export type OpenRecordReader = (fileType: RecordFileType, from?: RecordPosition) => RecordReader
