@@ -178,18 +178,23 @@ export interface RuleDocuments {
   customerIdentification: unknown
 }
 
-export interface FileType {
+/** The properties that file types of messages and of records have in common. */
+export interface RatedFormat {
   readonly name: string
   readonly isEnabled: boolean
-  readonly parser: ParserSettings
-  readonly encoder: EncoderSettings
-  /** Whether requests may use GET. */
-  readonly allowsGet: boolean
   /** Value of `ChargeRequest.rules`; empty, with `rules` null, for the installation's rules. */
   readonly rulesKey: string
   readonly rules: RuleDocuments | null
   /** Words in the document and its rules: fields with other names cannot be read (words.ts). */
   readonly words: ReadonlySet<string>
+}
+
+export interface FileType extends RatedFormat {
+  readonly type: 'realtime'
+  readonly parser: ParserSettings
+  readonly encoder: EncoderSettings
+  /** Whether requests may use GET. */
+  readonly allowsGet: boolean
   /** Never throws, for any message. */
   readonly map: (message: Message, context: MapContext) => MappedRequest | FieldProblem
   readonly response: readonly ResponseNode[]
@@ -203,6 +208,8 @@ export interface FileTypeDefaults {
   /** IANA zone of dates without an offset. */
   readonly timeZone: string
   readonly countryPrefix: string
+  /** Limit of the age of records in files. */
+  readonly recordAgeMonthsMax: number
   /** Rules of the installation, for file types without their own. */
   readonly rules: RuleDocuments
 }
