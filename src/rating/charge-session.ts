@@ -102,7 +102,7 @@ function openSession(view: ChargeView, request: ChargeRequest, context: ChargeCo
     origin: request.origin,
     sessionId: request.sessionId,
     state: 'open',
-    openedMs: context.nowMs,
+    openedMs: request.isRecord === true ? 0 : context.nowMs,
     client: null,
     expiresMs: 0,
     lastNumber: -1,

@@ -14,7 +14,7 @@ export function finishSession(
   refused: boolean,
   { settings, nowMs }: ChargeContext,
 ): void {
-  const { kind, requestNumber } = request
+  const { kind, requestNumber, isRecord = false } = request
   session.processed += 1
   session.client = latestClient(session.client, request.client)
   if (requestNumber >= 0) session.lastNumber = requestNumber
@@ -28,7 +28,7 @@ export function finishSession(
   if (open) session.expiresMs = Math.max(session.expiresMs, livesUntilMs)
   else session.expiresMs = nowMs + settings.replayMs
   // Usage reported after expiry and refunds of an event need the services.
-  const isNeeded = open || session.state === 'expired' || kind === 'event'
+  const isNeeded = open || session.state === 'expired' || (kind === 'event' && !isRecord)
   if (!isNeeded || refused) session.services = []
 }
 
