@@ -94,7 +94,7 @@ export default defineConfig({
         [BROWSER],
       ),
       project('stores', [
-        'test/{stores,ledger,catalog,workers,recorder,embedded,store,notifications}/**/*.test.ts',
+        'test/{stores,ledger,catalog,workers,recorder,embedded,store,notifications,intake}/**/*.test.ts',
         'packages/embedded-mongo/test/**/*.test.ts',
         ...STORED_BILLING,
       ]),
