@@ -58,10 +58,11 @@ export const MODULES = {
     ...['rating', 'runtime', 'store', 'file-types', 'ledger', 'external', 'notifications'],
     ...['recorder', 'billing', 'requests', 'identity', 'entities', 'jobs', 'prepaid', 'reports'],
   ],
+  intake: [...BASE, 'file-types', 'runtime', 'store', 'ledger', 'workers'],
   cli: [
     ...BASE,
     ...['rating', 'runtime', 'store', 'file-types', 'ledger', 'external', 'billing', 'embedded'],
-    ...['requests', 'identity', 'entities', 'jobs', 'prepaid', 'reports', 'admin'],
+    ...['requests', 'identity', 'entities', 'jobs', 'prepaid', 'reports', 'intake', 'admin'],
   ],
   embedded: ['config', 'runtime'],
 } as const satisfies Record<string, readonly string[]>
