@@ -8,6 +8,7 @@ import type { SettingsCache } from '../catalog/settings/current-settings.ts'
 import type { Config } from '../config/schema.ts'
 import type { EntityApi } from '../entities/api.ts'
 import type { CheckFileType } from '../file-types/check-report.ts'
+import type { Intake } from '../intake/open-intake.ts'
 import type { CycleParts } from '../jobs/cycle/cycle.ts'
 import type { CardGuesses } from '../prepaid/cards/guesses.ts'
 import type { ReportParts } from '../reports/parts.ts'
@@ -54,6 +55,7 @@ export interface RouteParts {
   readonly reports: ReportParts
   readonly liveCatalogue: LiveCatalogue
   readonly checkFileType: CheckFileType | undefined
+  readonly intake: () => Promise<Intake>
   readonly cardGuesses: CardGuesses
   readonly health: Pick<
     HealthChecks,
@@ -128,6 +130,7 @@ function addActions(server: FastifyInstance, parts: RouteParts): void {
     reports: parts.reports,
     liveCatalogue: parts.liveCatalogue,
     checkFileType: parts.checkFileType,
+    intake: parts.intake,
     cardGuesses: parts.cardGuesses,
     actions: ACTIONS,
     permits: auth.permits,

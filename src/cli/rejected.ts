@@ -1,8 +1,9 @@
 /** `tollgate rejected list`, `resubmit`, `drop`: usage records that could not be charged. */
 import type { IntakeRejectedDocument } from '../catalog/records/usage/intake-documents.ts'
-import { dropRecord, listRejected, type Resubmission } from '../intake/rejected.ts'
+import { dropRecord, listRejected, problemText, type Resubmission } from '../intake/rejected.ts'
 import { CommandError, UsageError } from './errors.ts'
 import { withIntake } from './intake.ts'
+import { operator } from './operator.ts'
 import { type OptionValues, optionalNumber, optionalText } from './options.ts'
 import type { Shell } from './shell.ts'
 import { withCatalog } from './stores.ts'
@@ -32,8 +33,7 @@ function rejectedJson({ _id: id, ...record }: IntakeRejectedDocument) {
 }
 
 function linesOf({ _id, file_name, line, field, reason, text }: IntakeRejectedDocument): string[] {
-  const why = field === 'record' ? reason : `${field} ${reason}`
-  return [`${_id}  ${file_name} line ${line}: ${why}`, `  ${text}`]
+  return [`${_id}  ${file_name} line ${line}: ${problemText(field, reason)}`, `  ${text}`]
 }
 
 const SENTENCES: Readonly<Record<Resubmission['state'], string>> = {
@@ -47,7 +47,9 @@ const SENTENCES: Readonly<Record<Resubmission['state'], string>> = {
 /** Returns 1 if the record is rejected again. */
 export async function resubmit(shell: Shell, id: string, options: OptionValues): Promise<0 | 1> {
   const text = optionalText(options, 'text') ?? null
-  const { state, reason } = await withIntake(shell, (intake) => intake.resubmit(id, text))
+  const { state, reason } = await withIntake(shell, (intake) =>
+    intake.resubmit(id, text, operator()),
+  )
   if (state === 'unknown') throw new CommandError(SENTENCES.unknown)
   if (options['json'] === true) shell.print(JSON.stringify({ id, state, reason }))
   else shell.print(reason === '' ? SENTENCES[state] : `${SENTENCES[state]}: ${reason}`)
@@ -56,7 +58,7 @@ export async function resubmit(shell: Shell, id: string, options: OptionValues):
 
 export async function drop(shell: Shell, id: string): Promise<0> {
   const isDropped = await withCatalog(shell.config(), (catalog, clock) =>
-    dropRecord(catalog, id, clock.nowMs()),
+    dropRecord(catalog, id, operator(), clock.nowMs()),
   )
   if (!isDropped) throw new CommandError(SENTENCES.unknown)
   shell.print('dropped')

@@ -1,5 +1,7 @@
 /** Charges the records of a chunk, each exactly once, however often that is attempted. */
 import { setTimeout as pause } from 'node:timers/promises'
+import { monotonicMs } from '../runtime/clock.ts'
+import { StoreDownError } from '../store/redis.ts'
 import type { ChunkResult, RecordCharge } from './prepared-chunk.ts'
 import { chargeRecords, isPostponed, type RecordWorker } from './record-charger.ts'
 import { findRecorded, type RecordedLines, type RecordedStores } from './recorded.ts'
@@ -38,6 +40,7 @@ export async function chargeChunk(
     result.duplicate(charge)
     return false
   })
+  const endMs = monotonicMs() + patience.forMs
   let found = recorded
   for (let pauseMs = PAUSE_MS; left.length > 0; pauseMs = Math.min(2 * pauseMs, PAUSE_MS_MAX)) {
     found ??= await findRecorded(stores, stampsOf(left))
@@ -56,6 +59,7 @@ export async function chargeChunk(
     left = postponed
     found = null
     if (left.length === 0) break
+    if (monotonicMs() > endMs) throw new StoreDownError(why || 'records were not charged in time')
     if (why !== '') patience.onWait(why)
     await pause(pauseMs, undefined, { signal: patience.signal })
   }

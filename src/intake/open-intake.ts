@@ -1,4 +1,5 @@
 /** Composes the intake on open stores: a worker in this process, and the stored file types. */
+import type { Actor } from '../catalog/actor.ts'
 import type { Catalog } from '../catalog/connection.ts'
 import type { Patience } from '../catalog/patience.ts'
 import { repeated } from '../catalog/patience.ts'
@@ -12,6 +13,7 @@ import type { RecordFileType } from '../file-types/records/record-files.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import type { Clock } from '../runtime/clock.ts'
 import { buildWorker } from '../workers/build.ts'
+import { type ChargedText, chargeTexts } from './charge-texts.ts'
 import { type Resubmission, resubmitRecord } from './rejected.ts'
 import { type IntakeStores, type OnProgress, takeFile } from './take-file.ts'
 
@@ -31,7 +33,9 @@ export interface Intake {
     onProgress: OnProgress,
   ): Promise<IntakeFileDocument>
   /** See `resubmitRecord`. Rejects with `RecordFileTypeError`. */
-  resubmit(id: string, text: string | null): Promise<Resubmission>
+  resubmit(id: string, text: string | null, actor: Actor): Promise<Resubmission>
+  /** See `chargeTexts`. Rejects with `RecordFileTypeError`. */
+  charge(fileTypeName: string, texts: readonly string[]): Promise<ChargedText[]>
   /** Called when nothing is under way. */
   close(): Promise<void>
 }
@@ -71,12 +75,13 @@ export async function openIntake(options: IntakeOptions): Promise<Intake> {
       name,
     )
   }
+  const formats = { findFileType, openReader: openRecordReader }
   return {
     fileType: findFileType,
     take: (path, name, fileType, onProgress) =>
       takeFile(stores, { path, name, fileType, openReader: openRecordReader }, onProgress),
-    resubmit: (id, text) =>
-      resubmitRecord(stores, { findFileType, openReader: openRecordReader }, id, text),
+    resubmit: (id, text, actor) => resubmitRecord(stores, formats, id, text, actor),
+    charge: (name, texts) => chargeTexts(stores, formats, name, texts),
     close: () => worker.close(),
   }
 }

@@ -27,6 +27,9 @@ export interface RecordCharge {
   readonly stamps: readonly string[]
 }
 
+/** What has become of a record. */
+export type RecordState = 'charged' | 'duplicate' | 'filtered' | 'rejected'
+
 export type Rejection = FieldProblem & Pick<FileRecord, 'line' | 'text'>
 
 /** What has become of the records of a chunk. */
@@ -34,21 +37,31 @@ export class ChunkResult {
   readonly counts: IntakeCounts = { read: 0, charged: 0, duplicates: 0, filtered: 0, rejected: 0 }
   readonly totals = new Map<string, IntakeTotal>()
   readonly rejections: Rejection[] = []
+  /** By line. */
+  readonly states = new Map<number, RecordState>()
   /** Keys of records that are charged. */
   readonly chargedKeys = new Set<string>()
 
   reject(record: Pick<FileRecord, 'line' | 'text'>, { field, why }: FieldProblem): void {
     this.counts.rejected += 1
+    this.states.set(record.line, 'rejected')
     this.rejections.push({ line: record.line, text: record.text, field, why })
   }
 
-  duplicate({ sessionKey }: RecordCharge): void {
+  filter({ line }: Pick<FileRecord, 'line'>): void {
+    this.counts.filtered += 1
+    this.states.set(line, 'filtered')
+  }
+
+  duplicate({ record, sessionKey }: RecordCharge): void {
     this.counts.duplicates += 1
+    this.states.set(record.line, 'duplicate')
     this.chargedKeys.add(sessionKey)
   }
 
-  charged({ sessionKey }: RecordCharge, uses: Iterable<RecordedUse>): void {
+  charged({ record, sessionKey }: RecordCharge, uses: Iterable<RecordedUse>): void {
     this.counts.charged += 1
+    this.states.set(record.line, 'charged')
     this.chargedKeys.add(sessionKey)
     for (const use of uses) addUse(this.totals, use, 1)
   }
@@ -128,7 +141,7 @@ export function prepareChunk(
     }
     result.counts.read += 1
     const request = requestOf(record, options)
-    if (request === null) result.counts.filtered += 1
+    if (request === null) result.filter(record)
     else if ('why' in request) result.reject(record, request)
     else charges.push(chargeOf(record, request, options))
   }

@@ -9,7 +9,7 @@ import type { IntakeTotal } from '../catalog/records/usage/intake-documents.ts'
 import { RECORD_REPLAY_MS } from '../domain/replay.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import { oldestEntryMs } from '../ledger/streams.ts'
-import { processMs, systemClock } from '../runtime/clock.ts'
+import { monotonicMs, processMs, systemClock } from '../runtime/clock.ts'
 import { StoreDownError } from '../store/redis.ts'
 
 /** What a line says about its service. */
@@ -23,6 +23,7 @@ export interface RecordedLines {
 }
 
 const LAG_POLL_MS = 200
+const LAGGING = 'the recorder lags behind'
 const STAMPS_PER_READ = 2_000
 
 export interface RecordedStores {
@@ -36,7 +37,8 @@ export interface RecordedStores {
 /**
  * A record whose line is not found was not charged before, or so recently that the ledger still
  * knows it: nothing that waits to be recorded is older than half of that time, and the records have
- * to be sent within a quarter of it. Waits for a recorder that lags behind.
+ * to be sent within a quarter of it. Waits for a recorder that lags behind; rejects with
+ * `StoreDownError` or `CatalogUnavailableError` after the time of `patience`.
  */
 export async function findRecorded(
   { catalog, ledger, replayMs, patience }: RecordedStores,
@@ -70,12 +72,14 @@ async function linesOf({ lines }: RecordedStores['catalog'], stamps: readonly st
 }
 
 async function untilRecorded(ledger: Ledger, lagMsMax: number, patience: Patience): Promise<void> {
-  const { onWait, signal } = patience
+  const { forMs, onWait, signal } = patience
+  const endMs = monotonicMs() + forMs
   for (;;) {
     // Time of the ledger's streams, and not of the installation.
     const oldestMs = await repeated(() => oldestEntryMs(ledger), patience, isOutage)
     if (oldestMs === null || systemClock.nowMs() - oldestMs <= lagMsMax) break
-    onWait('the recorder lags behind')
+    if (monotonicMs() > endMs) throw new StoreDownError(LAGGING)
+    onWait(LAGGING)
     await pause(LAG_POLL_MS, undefined, { signal })
   }
   onWait(null)

@@ -1,4 +1,6 @@
 /** Records that were rejected: submitted again, as they are or corrected, or dropped. */
+import type { Actor } from '../catalog/actor.ts'
+import { appendAudit } from '../catalog/audit/audit.ts'
 import type { Catalog } from '../catalog/connection.ts'
 import { repeated } from '../catalog/patience.ts'
 import type { IntakeRejectedDocument } from '../catalog/records/usage/intake-documents.ts'
@@ -8,15 +10,15 @@ import type {
   RecordFileType,
 } from '../file-types/records/record-files.ts'
 import { chargeChunk, findDuplicates } from './charge-chunk.ts'
-import { ChunkResult, chargeOf, requestOf } from './prepared-chunk.ts'
-import type { IntakeStores } from './take-file.ts'
+import { ChunkResult, chargeOf, type RecordState, requestOf } from './prepared-chunk.ts'
+import { type IntakeStores, mappingOf } from './take-file.ts'
 
 export interface Resubmission {
   /**
    * `duplicate`: it was charged before. `unknown`: no record with this id waits. `rejected`: it
    * stays, with the text that was submitted and the reason.
    */
-  state: 'charged' | 'duplicate' | 'filtered' | 'rejected' | 'unknown'
+  state: RecordState | 'unknown'
   /** Empty unless it is rejected. */
   reason: string
 }
@@ -26,7 +28,7 @@ export interface RecordFormats {
   openReader: OpenRecordReader
 }
 
-type Rejected = Pick<Catalog, 'intakerejected'>
+type Rejected = Pick<Catalog, 'intakerejected' | 'transaction'>
 
 /** `text`: of the corrected record; null to submit it as it is, when something else was wrong. */
 export async function resubmitRecord(
@@ -34,8 +36,9 @@ export async function resubmitRecord(
   { findFileType, openReader }: RecordFormats,
   id: string,
   text: string | null,
+  actor: Actor,
 ): Promise<Resubmission> {
-  const { catalog, clock, eventFutureMsMax, patience } = stores
+  const { catalog, patience } = stores
   const found = await repeated(
     () => catalog.intakerejected.findOne({ _id: id, state: 'waiting' }),
     patience,
@@ -44,20 +47,21 @@ export async function resubmitRecord(
   const { file, line, file_type } = found
   const fileType = await findFileType(file_type)
   const record = readOne(openReader, fileType, line, text ?? found.text)
-  const options = { fileId: file, fileType, nowMs: clock.nowMs(), eventFutureMsMax }
+  const options = mappingOf(stores, file, fileType)
   const request = requestOf(record, options)
   const result = new ChunkResult()
+  if (request === null) result.filter(record)
   if (request !== null && 'why' in request) result.reject(record, request)
   else if (request !== null) {
     const charge = chargeOf(record, request, options)
     const { duplicates, recorded } = await findDuplicates(stores, [charge])
     await chargeChunk(stores, [charge], new Set(duplicates), result, recorded)
   }
-  return store(catalog, found, record.text, result, new Date(clock.nowMs()))
+  return store(stores, found, record, result, actor)
 }
 
 /** A record alone, as one in the middle of a file. */
-function readOne(
+export function readOne(
   openReader: OpenRecordReader,
   fileType: RecordFileType,
   line: number,
@@ -71,33 +75,60 @@ function readOne(
   return { line, text, message: null, problem: { field: 'record', why } }
 }
 
+/** A record that is rejected again waits on, with its new text and reason. */
 async function store(
-  catalog: Rejected,
+  { catalog, clock }: Pick<IntakeStores, 'catalog' | 'clock'>,
   { _id }: Pick<IntakeRejectedDocument, '_id'>,
-  text: string,
-  { counts, rejections: [rejection] }: ChunkResult,
-  updated: Date,
+  { line, text }: Pick<FileRecord, 'line' | 'text'>,
+  { states, rejections: [rejection] }: ChunkResult,
+  actor: Actor,
 ): Promise<Resubmission> {
-  if (rejection !== undefined) {
-    const { field, why: reason } = rejection
-    const change = { $set: { text, field, reason, updated } }
-    await catalog.intakerejected.updateOne({ _id, state: 'waiting' }, change)
-    return { state: 'rejected', reason: field === 'record' ? reason : `${field} ${reason}` }
+  const nowMs = clock.nowMs()
+  const state = states.get(line) ?? 'rejected'
+  const changes =
+    rejection === undefined
+      ? { text, state: 'corrected' as const }
+      : { text, field: rejection.field, reason: rejection.why }
+  await change(catalog, _id, changes, actor, nowMs)
+  return {
+    state,
+    reason: rejection === undefined ? '' : problemText(rejection.field, rejection.why),
   }
-  const change = { $set: { text, state: 'corrected' as const, updated } }
-  await catalog.intakerejected.updateOne({ _id, state: 'waiting' }, change)
-  if (counts.charged > 0) return { state: 'charged', reason: '' }
-  return { state: counts.duplicates > 0 ? 'duplicate' : 'filtered', reason: '' }
+}
+
+/** Such as `msisdn is required`; of the record as a whole just the reason. */
+export function problemText(field: string, why: string): string {
+  return field === 'record' ? why : `${field} ${why}`
 }
 
 /** Returns whether a record with this id has waited. */
-export async function dropRecord(catalog: Rejected, id: string, nowMs: number): Promise<boolean> {
-  const change = { $set: { state: 'dropped' as const, updated: new Date(nowMs) } }
-  const { matchedCount } = await catalog.intakerejected.updateOne(
-    { _id: id, state: 'waiting' },
-    change,
-  )
-  return matchedCount > 0
+export function dropRecord(
+  catalog: Rejected,
+  id: string,
+  actor: Actor,
+  nowMs: number,
+): Promise<boolean> {
+  return change(catalog, id, { state: 'dropped' }, actor, nowMs)
+}
+
+function change(
+  catalog: Rejected,
+  _id: string,
+  changes: Partial<IntakeRejectedDocument>,
+  actor: Actor,
+  nowMs: number,
+): Promise<boolean> {
+  return catalog.transaction('change a rejected record', async (session) => {
+    const filter = { _id, state: 'waiting' as const }
+    const more = { $set: { ...changes, updated: new Date(nowMs) } }
+    const { matchedCount } = await catalog.intakerejected.updateOne(filter, more, { session })
+    if (matchedCount === 0) return false
+    // The text has numbers of people, and may be erased with the record.
+    const { text: _, ...recorded } = changes
+    const entry = { collection: 'intake_rejected', type: 'update', key: _id, new: recorded }
+    appendAudit(session, actor, nowMs, entry)
+    return true
+  })
 }
 
 export interface RejectedQuery {
@@ -111,7 +142,7 @@ export function rejectedFilter({ state, file }: RejectedQuery) {
 
 /** The newest files first; the records of a file in their order. */
 export function listRejected(
-  { intakerejected }: Rejected,
+  { intakerejected }: Pick<Catalog, 'intakerejected'>,
   query: RejectedQuery,
   { skip, limit }: { skip: number; limit: number },
 ): Promise<IntakeRejectedDocument[]> {

@@ -14,16 +14,30 @@ import {
 import type { Clock } from '../runtime/clock.ts'
 import { type ChargeStores, chargeChunk, findDuplicates } from './charge-chunk.ts'
 import { readChunks } from './chunks.ts'
-import { addTotals, type PreparedChunk, prepareChunk, rejectedDocument } from './prepared-chunk.ts'
+import {
+  addTotals,
+  type MappingOptions,
+  type PreparedChunk,
+  prepareChunk,
+  rejectedDocument,
+} from './prepared-chunk.ts'
 import type { RecordedLines } from './recorded.ts'
 
 export interface IntakeStores extends ChargeStores {
-  readonly catalog: Pick<Catalog, 'lines' | 'intakefiles' | 'intakerejected'>
+  readonly catalog: Pick<Catalog, 'lines' | 'intakefiles' | 'intakerejected' | 'transaction'>
   readonly clock: Clock
   /** `rating.eventFutureMsMax`. */
   readonly eventFutureMsMax: number
   /** The progress of a file is stored once for so many records. */
   readonly chunkRecords: number
+}
+
+export function mappingOf(
+  { clock, eventFutureMsMax }: Pick<IntakeStores, 'clock' | 'eventFutureMsMax'>,
+  fileId: string,
+  fileType: RecordFileType,
+): MappingOptions {
+  return { fileId, fileType, nowMs: clock.nowMs(), eventFutureMsMax }
 }
 
 export interface GivenFile {
@@ -136,10 +150,8 @@ class FileRun {
   async #prepare(duplicates: number[] | null): Promise<NextChunk | null> {
     const read = await this.#chunks.next()
     if (read.done === true) return null
-    const { clock, eventFutureMsMax } = this.#stores
     const { fileType } = this.#given
-    const options = { fileId: this.file._id, fileType, nowMs: clock.nowMs(), eventFutureMsMax }
-    const prepared = prepareChunk(read.value, options)
+    const prepared = prepareChunk(read.value, mappingOf(this.#stores, this.file._id, fileType))
     if (duplicates !== null) return { ...prepared, duplicates, recorded: null }
     return { ...prepared, ...(await findDuplicates(this.#stores, prepared.charges)) }
   }

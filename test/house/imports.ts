@@ -57,6 +57,7 @@ export const MODULES = {
     ...BASE,
     ...['rating', 'runtime', 'store', 'file-types', 'ledger', 'external', 'notifications'],
     ...['recorder', 'billing', 'requests', 'identity', 'entities', 'jobs', 'prepaid', 'reports'],
+    'intake',
   ],
   intake: [...BASE, 'file-types', 'runtime', 'store', 'ledger', 'workers'],
   cli: [

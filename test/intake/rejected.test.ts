@@ -5,6 +5,7 @@ import {
   type Resubmission,
   resubmitRecord,
 } from '../../src/intake/rejected.ts'
+import { DEMO_BY } from '../support/catalog/store.ts'
 import { CALLS, openRecordReader } from '../support/intake/call-records.ts'
 import {
   AID,
@@ -35,7 +36,7 @@ const waiting = () =>
 
 const FORMATS = { findFileType: async () => CALLS, openReader: openRecordReader }
 const resubmit = (id: string, text: string | null = null): Promise<Resubmission> =>
-  resubmitRecord(scene().intake, FORMATS, id, text)
+  resubmitRecord(scene().intake, FORMATS, id, text, DEMO_BY.actor)
 
 async function spent(): Promise<number> {
   const { buckets } = await loadOwner(scene().stores.ledger, AID, SID)
@@ -78,8 +79,8 @@ describe('a rejected record', () => {
   it('can be dropped, and is kept', async () => {
     const id = await reject()
     const { catalog } = scene().stores
-    expect(await dropRecord(catalog, id, 5)).toBe(true)
-    expect(await dropRecord(catalog, id, 6)).toBe(false)
+    expect(await dropRecord(catalog, id, DEMO_BY.actor, 5)).toBe(true)
+    expect(await dropRecord(catalog, id, DEMO_BY.actor, 6)).toBe(false)
     expect(await resubmit(id)).toEqual({ state: 'unknown', reason: '' })
     const dropped = { state: 'dropped', updated: new Date(5) }
     expect(await catalog.intakerejected.findOne({ _id: id })).toMatchObject(dropped)

@@ -1,0 +1,25 @@
+/** The intake of the control plane, which is opened when a caller sends usage records. */
+import type { Intake, IntakeOptions } from '../intake/open-intake.ts'
+
+export interface LazyIntake {
+  open(): Promise<Intake>
+  close(): Promise<void>
+}
+
+export function lazyIntake(options: IntakeOptions): LazyIntake {
+  let opened: Promise<Intake> | null = null
+  return {
+    open() {
+      opened ??= import('../intake/open-intake.ts')
+        .then(({ openIntake }) => openIntake(options))
+        .catch((error: unknown) => {
+          opened = null
+          throw error
+        })
+      return opened
+    },
+    async close() {
+      await (await opened?.catch(() => null))?.close()
+    },
+  }
+}
