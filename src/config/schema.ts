@@ -203,6 +203,7 @@ export const ConfigSchema = section({
     cycleDay: integer(1, 28),
     eventAgeMsMax: integer(0, 3_660 * DAY_MS),
     eventFutureMsMax: integer(0, DAY_MS),
+    recordAgeMonthsMax: integer(0, 120),
   }),
   billing: section({
     lateCycleDays: integer(0, 3_660),

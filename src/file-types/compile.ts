@@ -60,7 +60,10 @@ export const FILE_TYPE_KEYS = [
 const NAME = /^[A-Za-z0-9_]{1,64}$/
 const RESERVED = ['service', 'flat', 'credit', 'conditional_discount', 'discount', 'all']
 
-/** Throws `FieldError` with the path of an invalid value; `path` is that of the document. */
+/**
+ * A file type of messages. Throws `FieldError` with the path of an invalid value; `path` is that of
+ * the document.
+ */
 export function compileFileType(
   given: unknown,
   defaults: FileTypeDefaults,
@@ -70,12 +73,7 @@ export function compileFileType(
   samplesIn(given, `${path}.samples`)
   const document = withoutSamples(given)
   const fields = objectAt(document, path, FILE_TYPE_KEYS)
-  const name = nameAt(fields['file_type'], `${path}.file_type`)
-  if (!isUnset(fields['type'])) oneOfAt(fields['type'], `${path}.type`, ['realtime'])
-  const { enabled } = fields
-  const isEnabled = isUnset(enabled) || booleanAt({ value: enabled, path: `${path}.enabled` })
-  checkPricing(fields['pricing'], `${path}.pricing`)
-
+  const { name, isEnabled } = headOf(fields, path)
   const parser = compileParser(fields['parser'], `${path}.parser`)
   const processor = processorAt(fields['processor'], `${path}.processor`)
   const mappings = compileMappings(processor, `${path}.processor`)
@@ -111,6 +109,16 @@ export function compileFileType(
   }
 }
 
+/** Checks what all documents have, in files too. Throws `FieldError`. */
+export function headOf(fields: Fields, path: string): Pick<FileType, 'name' | 'isEnabled'> {
+  const name = nameAt(fields['file_type'], `${path}.file_type`)
+  const { type, enabled } = fields
+  if (!isUnset(type)) oneOfAt(type, `${path}.type`, ['realtime', 'usage'])
+  checkPricing(fields['pricing'], `${path}.pricing`)
+  const isEnabled = isUnset(enabled) || booleanAt({ value: enabled, path: `${path}.enabled` })
+  return { name, isEnabled }
+}
+
 function pathOf(document: unknown): string {
   const name = isObject(document) ? document['file_type'] : undefined
   return typeof name === 'string' && NAME.test(name) ? `file_types.${name}` : 'file_types'
@@ -138,7 +146,7 @@ const DEPTH_MAX = 32
 const MEMBERS_MAX = 20_000
 
 /** Throws `FieldError` if the document exceeds a limit. */
-function checkExtent(document: unknown, path: string): void {
+export function checkExtent(document: unknown, path: string): void {
   let members = 0
   const visit = (value: unknown, depth: number): void => {
     if (typeof value !== 'object' || value === null) return
@@ -182,18 +190,18 @@ function compileParser(document: unknown, path: string): ParserSettings {
 function checkPricing(value: unknown, path: string): void {
   if (isUnset(value) || (Array.isArray(value) && value.length === 0)) return
   for (const [usaget, pricing] of Object.entries(objectAt(value, path))) {
-    const size = isObject(pricing)
-      ? Object.keys(pricing).length
-      : arrayAt(pricing, `${path}.${usaget}`).length
-    if (size === 0) continue
-    throw new FieldError(`${path}.${usaget}`, 'is not supported: prices come from the catalogue')
+    const at = `${path}.${usaget}`
+    const [key] = Object.keys(isObject(pricing) ? pricing : arrayAt(pricing, at))
+    if (key === undefined) continue
+    throw new FieldError(`${at}.${key}`, 'is not supported: prices come from the catalogue')
   }
 }
 
 export const PROCESSOR_KEYS = ['type', 'orphan_files_time', ...DATE_KEYS, ...USAGE_KEYS]
 
-function processorAt(value: unknown, path: string): Fields {
-  const processor = objectAt(value, path, PROCESSOR_KEYS)
+/** Throws `FieldError`. */
+export function processorAt(value: unknown, path: string, keys = PROCESSOR_KEYS): Fields {
+  const processor = objectAt(value, path, keys)
   if (!isUnset(processor['type'])) {
     oneOfAt(processor['type'], `${path}.type`, ['Usage', 'Realtime'])
   }
@@ -264,6 +272,7 @@ function compileServices(
 ): ServicesPlan {
   return {
     ...lists,
+    isUsage: false,
     requestedField: optionalPath(realtime.general('requested_field')),
     usage: mappings.rules(realtime),
     reports: reportsOf(realtime, mappings),

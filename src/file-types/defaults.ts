@@ -9,6 +9,7 @@ export function fileTypeDefaultsOf(config: Config): FileTypeDefaults {
     answers: answerSettingsOf(config),
     timeZone: rating.timeZone,
     countryPrefix: rating.countryPrefix,
+    recordAgeMonthsMax: rating.recordAgeMonthsMax,
     rules: {
       rateCalculators: rating.rateCalculators,
       customerIdentification: rating.customerIdentification,

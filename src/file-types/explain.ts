@@ -183,7 +183,7 @@ function serviceStep(
 }
 
 /** Location of the rule in the document, and its volume keys. */
-function mappingOf(processor: Fields, rule: UsageRule, at: number) {
+export function mappingOf(processor: Fields, rule: UsageRule, at: number) {
   const list = processor['usaget_mapping']
   const own: unknown = Array.isArray(list) ? list[at] : undefined
   const prefix = isObject(own) ? '' : 'default_'
@@ -207,7 +207,7 @@ function isGiven(value: unknown): boolean {
 }
 
 /** Values of fields by name, null if absent, from the first record that has the field. */
-function valuesOf(names: unknown, ...records: readonly Message[]): Record<string, unknown> {
+export function valuesOf(names: unknown, ...records: readonly Message[]): Record<string, unknown> {
   const list: readonly unknown[] = Array.isArray(names) ? names : [names]
   return Object.fromEntries(
     list.filter(isGiven).map((name) => [String(name), valueAt(String(name), ...records) ?? null]),

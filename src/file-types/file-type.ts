@@ -208,6 +208,8 @@ export interface FileTypeDefaults {
   /** IANA zone of dates without an offset. */
   readonly timeZone: string
   readonly countryPrefix: string
+  /** Limit of the age of records in files. */
+  readonly recordAgeMonthsMax: number
   /** Rules of the installation, for file types without their own. */
   readonly rules: RuleDocuments
 }

@@ -3,10 +3,15 @@ import { FieldError, isObject } from '../domain/fields.ts'
 import { builtInFileTypes, PLAIN_JSON } from './built-in.ts'
 import { compileFileType } from './compile.ts'
 import type { FileType, FileTypeDefaults } from './file-type.ts'
+import { compileRecordFileType, isRecordDocument } from './records/compile.ts'
+import type { RecordFileType } from './records/record-files.ts'
+
+/** Of messages or of records. */
+export type AnyFileType = FileType | RecordFileType
 
 /** The compiled file type, or the problem of its document. */
 export type CompiledFileType =
-  | { readonly fileType: FileType; readonly problem: null }
+  | { readonly fileType: AnyFileType; readonly problem: null }
   | { readonly fileType: null; readonly problem: { path: string; reason: string } }
 
 export type InstalledFileType = CompiledFileType & {
@@ -72,8 +77,9 @@ export function checkedFileType(
   document: unknown,
   defaults: FileTypeDefaults,
   path: string,
-): FileType {
-  const fileType = compileFileType(document, defaults, path)
+): AnyFileType {
+  const compile = isRecordDocument(document) ? compileRecordFileType : compileFileType
+  const fileType = compile(document, defaults, path)
   if (fileType.name !== PLAIN_JSON) return fileType
   throw new FieldError(`${path}.file_type`, `'${PLAIN_JSON}' is built in, and cannot be replaced`)
 }
@@ -84,7 +90,7 @@ export function nameOfFileType(document: unknown): string {
   return typeof name === 'string' ? name : ''
 }
 
-function tryCompile(compile: () => FileType): CompiledFileType {
+function tryCompile(compile: () => AnyFileType): CompiledFileType {
   try {
     return { fileType: compile(), problem: null }
   } catch (error) {

@@ -34,9 +34,10 @@ export interface MapPlan {
   /** Whether each message is a separate event, even if several have the same session id. */
   readonly isEventPerMessage: boolean
   readonly hide: (message: Message) => Message
-  readonly requestNumber: Path
+  /** Null if messages have none, as records. */
+  readonly requestNumber: Path | null
   readonly eventTime: EventTime
-  readonly pretend: Flag
+  readonly pretend: Flag | null
   readonly refund: Flag | null
   /** Null if every answer has balances when the document maps them. */
   readonly balances: Flag | null
@@ -58,8 +59,8 @@ export function mapMessage(
   const record = plan.recordType(original, errors)
   const givenId = plan.session.read(original, errors)
   const message = plan.hide(original)
-  const requestNumber = errors.whole(plan.requestNumber.in(message), plan.requestNumber.name)
-  const pretend = plan.pretend.read(message, errors)
+  const requestNumber = readRequestNumber(plan, message, errors)
+  const pretend = plan.pretend?.read(message, errors) ?? false
   const refund = readRefund(plan, record, message, errors)
   const eventTimeMs = plan.eventTime(message, context, errors)
   const { services, skipped, entries, stamps } = readServices(
@@ -145,6 +146,14 @@ function isFullySkipped(
   return kind === 'event'
 }
 
+function readRequestNumber(
+  { requestNumber }: MapPlan,
+  message: Message,
+  errors: DecodeErrors,
+): number {
+  return requestNumber === null ? -1 : errors.whole(requestNumber.in(message), requestNumber.name)
+}
+
 function readRefund(
   { refund }: MapPlan,
   record: RecordType,
@@ -178,6 +187,7 @@ function sessionIdOfEvent(
     return ''
   }
   if (stamp === '') return context.bodyDigest()
+  if (plan.services.isUsage) return contentDigest(stamp)
   const id = `event;${stamp}`
   if (id.length > TEXT_CHARS_MAX) {
     errors.fail(plan.session.name, 'is required: stamp_fields are too long to stand for it')

@@ -27,6 +27,8 @@ export interface ServicesPlan {
    * Otherwise the whole message is refused.
    */
   readonly handlesMembersSeparately: boolean
+  /** Whether events report usage and request nothing, as records do; otherwise they request. */
+  readonly isUsage: boolean
   /** If this field is absent nothing is requested, except by an event. */
   readonly requestedField: Path | null
   readonly usage: readonly UsageRule[]
@@ -160,7 +162,9 @@ function readEntry(
     found.skipped.push({ index, ratingGroup, serviceIdentifier, usaget, granted, problem })
     return true
   }
-  const used = readUsed(rule, scope, shape, errors)
+  const used = plan.isUsage
+    ? requiredUsage(rule, scope, errors)
+    : readUsed(rule, scope, shape, errors)
   const service: ServiceRequest = {
     ratingGroup,
     serviceIdentifier,
@@ -254,7 +258,7 @@ function readRequested(
   errors: DecodeErrors,
 ): number {
   // A release requests nothing, even if some network elements send a volume.
-  if (kind === 'release') return -1
+  if (kind === 'release' || plan.isUsage) return -1
   if (
     kind === 'update' &&
     plan.requestedField?.read(scope) === undefined &&
@@ -284,6 +288,12 @@ function requestedUnits(
   errors.isClamping = kind !== 'event'
   const units = rule.requested.read(scope, errors)
   errors.isClamping = false
+  return units
+}
+
+function requiredUsage({ used }: UsageRule, scope: Scope, errors: DecodeErrors): number {
+  const units = used.read(scope, errors)
+  if (units < 0) errors.fail(used.name, 'is required')
   return units
 }
 

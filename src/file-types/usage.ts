@@ -22,6 +22,7 @@ import {
   compileUsed,
   type DefaultVolumes,
   NEVER_REQUESTED,
+  NO_DEFAULTS,
   type UsedVolume,
   type Volume,
 } from './volumes.ts'
@@ -111,6 +112,8 @@ export interface Mappings {
   readonly isOpen: boolean
   /** Completes the mappings with the section `realtime`. Throws `FieldError`. */
   rules(realtime: RealtimeSection): readonly UsageRule[]
+  /** Those of records: their volumes have been used, and nothing is requested. */
+  recordRules(): readonly UsageRule[]
 }
 
 /** Compiles the mappings of the section `processor`. Throws `FieldError`. */
@@ -133,6 +136,7 @@ export function compileMappings(processor: Fields, path: string): Mappings {
     mainUsagets,
     isOpen: mappings.some(({ usagetField }) => usagetField !== null),
     rules: (realtime) => mappings.map((mapping) => complete(mapping, realtime)),
+    recordRules: () => mappings.map(recordRule),
   }
 }
 
@@ -280,6 +284,20 @@ function complete(mapping: Mapping, realtime: RealtimeSection): UsageRule {
       used: compileUsed(realtime.of(part.usaget, 'used_usagev_field'), part.unit),
       defaults: compileDefaults(realtime, part.usaget),
     })),
+  }
+}
+
+function recordRule({ usaget, usagetField, matches, requested, fields }: Mapping): UsageRule {
+  return {
+    matches,
+    usaget,
+    usagetField,
+    requested: NEVER_REQUESTED,
+    used: { ...requested, before: null },
+    isTotal: false,
+    defaults: NO_DEFAULTS,
+    ...fields,
+    parts: [],
   }
 }
 

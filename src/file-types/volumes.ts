@@ -56,6 +56,8 @@ const KNOWN_KEYS = [...Object.values(DEFAULT_KEYS).flat(), ANY]
 /** Default of requested units, base units; -1 for none. */
 export type DefaultVolumes = Readonly<Record<RequestKind, number>>
 
+export const NO_DEFAULTS: DefaultVolumes = { start: -1, update: -1, release: -1, event: -1 }
+
 /** Compiles `default_values` of a usage type. Throws `FieldError`. */
 export function compileDefaults(section: RealtimeSection, usaget: string): DefaultVolumes {
   const key = 'default_values'

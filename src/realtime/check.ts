@@ -17,19 +17,27 @@ import { fileTypeDefaultsOf } from '../file-types/defaults.ts'
 import { explainMessage, explainRequest } from '../file-types/explain.ts'
 import type { FileType, Message } from '../file-types/file-type.ts'
 import { fileTypeOrProblem } from '../file-types/installed.ts'
+import { EXCLUDED, explainRecords, requestView } from '../file-types/records/explain.ts'
 import { systemClock } from '../runtime/clock.ts'
 import type { Codec, DecodeContext } from './codecs/codec.ts'
 import { codecOf, parserOf } from './codecs/codec-of.ts'
 import { offsetOf } from './codecs/places.ts'
 import { unescapedValues } from './codecs/unescaped.ts'
 
+/** Samples may be of any age. */
+const ANY_AGE_MONTHS = 12_000
+
 /** `config`: settings of the installation. Never rejects because of document or message. */
 export const checkFileType: CheckFileType = async (document, sample, config, options = {}) => {
-  const defaults = fileTypeDefaultsOf(config)
+  const defaults = { ...fileTypeDefaultsOf(config), recordAgeMonthsMax: ANY_AGE_MONTHS }
   const { fileType, problem } = fileTypeOrProblem(document, defaults)
   if (fileType === null) {
     const { path, reason } = problem
     return { ok: false, steps: [{ step: 'document', ok: false, result: { path, reason } }] }
+  }
+  const nowMs = options.nowMs ?? systemClock.nowMs()
+  if (fileType.type === 'usage') {
+    return explainRecords(fileType, document, sample, nowMs, defaults)
   }
   const { servicesMax } = config.realtime
   const parts = {
@@ -41,10 +49,9 @@ export const checkFileType: CheckFileType = async (document, sample, config, opt
   }
   return checkMessage(sample, parts, {
     origin: 'check',
-    nowMs: options.nowMs ?? systemClock.nowMs(),
+    nowMs,
     zone: config.rating.timeZone,
     servicesMax,
-    // Samples may be of any age.
     eventAgeMsMax: Number.MAX_SAFE_INTEGER,
     eventFutureMsMax: Number.MAX_SAFE_INTEGER,
     keptFields: [],
@@ -95,7 +102,11 @@ async function checkMessage(
   }
   const { request, envelope } = decoded
   if (request !== null) steps.push(...parts.explainRequest(request))
-  steps.push({ step: 'request', ok: true, result: requestView(request) })
+  steps.push({
+    step: 'request',
+    ok: true,
+    result: request === null ? EXCLUDED : requestView(request),
+  })
   const rated = request === null ? await notRated() : await parts.rate(request, fileType.rules)
   steps.push(...rated.steps)
   if (rated.outcome !== null) {
@@ -123,11 +134,6 @@ function unescapedWarning(body: Buffer, parser: FileType['parser']): CheckStep[]
 
 function answer(step: string, text: string): CheckStep {
   return { step, ok: true, result: text }
-}
-
-function requestView(request: ChargeRequest | null): unknown {
-  if (request === null) return 'is not charged: filters exclude all of its services'
-  return { ...request, eventTime: new Date(request.eventTimeMs).toISOString() }
 }
 
 /** Subscriber of the sample answers. */

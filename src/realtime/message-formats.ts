@@ -101,6 +101,7 @@ function messageFormatOf(
   if (fileType === null) {
     return { missing: 'unusable', why: `cannot be used: ${problem?.path} ${problem?.reason}` }
   }
+  if (fileType.type === 'usage') return UNKNOWN
   if (!fileType.isEnabled) return { missing: 'disabled', why: 'is disabled' }
   const { parser, allowsGet } = fileType
   const wire = parser.type === 'diameter' ? createWireCodec(fileType, identity) : null

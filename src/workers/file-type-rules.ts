@@ -7,7 +7,7 @@ import type { Catalog } from '../catalog/connection.ts'
 import { watchStoredConfig } from '../catalog/settings/stored-config-watch.ts'
 import type { Config } from '../config/schema.ts'
 import { fileTypeDefaultsOf } from '../file-types/defaults.ts'
-import type { FileType, FileTypeDefaults } from '../file-types/file-type.ts'
+import type { FileTypeDefaults, RatedFormat } from '../file-types/file-type.ts'
 import { installedFileTypes } from '../file-types/installed.ts'
 import type { Logger } from '../runtime/log.ts'
 import type { CustomerSystem } from './customers/customer-system.ts'
@@ -68,7 +68,7 @@ export function watchFileTypeRules(options: FileTypeRulesOptions): FileTypeRules
 }
 
 /** Rules equal to those of the installation are undefined and not compiled again. */
-function namedRules({ rulesKey: key, rules }: FileType, { rules: own }: FileTypeDefaults) {
+function namedRules({ rulesKey: key, rules }: RatedFormat, { rules: own }: FileTypeDefaults) {
   if (rules === null) return []
   const named: NamedRules = {
     key,

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { CheckReport } from '../../src/file-types/check-report.ts'
 import { useTollgate } from '../support/cli/tollgate.ts'
+import { CSV, recordDocument } from '../support/file-types/records.ts'
 
 const tollgate = useTollgate()
 
@@ -238,6 +239,56 @@ describe('tollgate filetype check', () => {
     const ended = await tollgate.pipe(JSON.stringify(GY), 'filetype', 'check', ...args)
     expect([ended.code, ended.stdout]).toEqual([code, ''])
     expect(ended.stderr).toContain(message)
+  })
+})
+
+describe('tollgate filetype check of record files', () => {
+  it('shows how each record is mapped, and counts all', async () => {
+    const calls = '2026-05-01 10:00:00,49301234,4930,61\n'.repeat(22)
+    const { code, of, steps } = await check(recordDocument(), `${calls}x,y\n`)
+    expect(code).toBe(1)
+    const shown = Array.from({ length: 20 }, (_, index) => `records.${index + 1}`)
+    expect(steps).toEqual(['document', ...shown, 'file'])
+    expect(of('document')?.result).toEqual({
+      file_type: 'CDR',
+      type: 'usage',
+      parser: 'separator',
+      enabled: true,
+    })
+    expect(of('records.2')).toMatchObject({
+      ok: true,
+      result: {
+        text: '2026-05-01 10:00:00,49301234,4930,61',
+        columns: { caller: '49301234', seconds: '61' },
+        event_time: { when: '2026-05-01 10:00:00' },
+        mapping: 'processor.usaget_mapping.0',
+        unit: 'seconds',
+        used: { fields: { seconds: '61' } },
+        subscriber: { services: [{ looked_for: ['msisdn 49301234'] }] },
+        request: { kind: 'event', services: [{ requested: -1, used: 61 }] },
+      },
+    })
+    const result = { records: 23, shown: 20, unreadable: [23] }
+    expect(of('file')).toEqual({ step: 'file', ok: false, result })
+  })
+
+  it('says which column is wrong', async () => {
+    const parser = { ...CSV, csv_has_header: true }
+    const filters = [
+      { conditions: [{ src_field: 'called', op: '$eq', pattern: 'x' }], skip_calc: ['all'] },
+    ]
+    const lines = ['a,b,c,d', '2026-05-01 10:00:00,1', 'yesterday,1,2,3']
+    const { of, steps } = await check(
+      recordDocument({ parser, filters }),
+      [...lines, '2026-05-01 10:00:00,1,x,3'].join('\n'),
+    )
+    expect(steps.slice(1, 5)).toEqual(['records.1', 'records.2', 'records.3', 'records.4'])
+    expect(of('records.1')?.result).toEqual({ text: 'a,b,c,d', control: true })
+    expect(of('records.2')).toMatchObject({ ok: false, result: { field: 'called' } })
+    const why = expect.stringMatching(/^must be ISO 8601/)
+    expect(of('records.3')).toMatchObject({ ok: false, result: { field: 'when', why } })
+    const request = expect.stringContaining('filters exclude')
+    expect(of('records.4')).toMatchObject({ ok: true, result: { request } })
   })
 })
 

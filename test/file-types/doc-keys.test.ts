@@ -8,6 +8,7 @@ import { OPERATORS } from '../../src/file-types/conditions.ts'
 import { DATE_KEYS } from '../../src/file-types/dates.ts'
 import { KEY_VALUE_KEYS } from '../../src/file-types/key-value-syntax.ts'
 import { REALTIME_KEYS } from '../../src/file-types/realtime-section.ts'
+import { RECORD_PARSER_KEYS } from '../../src/file-types/records/syntax.ts'
 import { RESPONSE_KEYS } from '../../src/file-types/response.ts'
 import { RESPONSE_FIELD_KEYS } from '../../src/file-types/response-fields.ts'
 import { RETURN_CODE_KEYS } from '../../src/file-types/return-codes.ts'
@@ -41,6 +42,7 @@ const processorOnly = PROCESSOR_KEYS.filter((key) => !DATE_KEYS.includes(key))
 const tables: readonly (readonly [string, readonly string[]])[] = [
   ['The document', FILE_TYPE_KEYS],
   ['`parser`', [...PARSER_KEYS, ...KEY_VALUE_KEYS, 'separator']],
+  ['`parser` of files', RECORD_PARSER_KEYS],
   ['Event time', DATE_KEYS],
   ['Usage types', [...MAPPING_KEYS, ...processorOnly]],
   ['Conditions', OPERATORS],

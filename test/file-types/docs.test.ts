@@ -1,7 +1,16 @@
 /** docs/FILE-TYPES.md: its documents are accepted, and map its messages as described. */
 import { readFileSync } from 'node:fs'
 import { expect, it } from 'vitest'
-import { documentWith, type Fields, refusalOf, result } from '../support/file-types/sample.ts'
+import { compileRecordFileType } from '../../src/file-types/records/compile.ts'
+import { openRecordReader } from '../../src/file-types/records/reader.ts'
+import { RECORD_CONTEXT } from '../support/file-types/records.ts'
+import {
+  DEFAULTS,
+  documentWith,
+  type Fields,
+  refusalOf,
+  result,
+} from '../support/file-types/sample.ts'
 
 const text = readFileSync(new URL('../../docs/FILE-TYPES.md', import.meta.url), 'utf8')
 
@@ -20,7 +29,20 @@ it.each(blocks('case'))('the case %j holds', ({ document, message, request, prob
   else expect('why' in found ? `${found.field} ${found.why}` : found).toBe(problem)
 })
 
-it('there are examples of both kinds', () => {
+it.each(blocks('records'))('the file %j is read as described', ({ document, file, records }) => {
+  const fileType = compileRecordFileType(document, DEFAULTS, 'file_types')
+  const reader = openRecordReader(fileType)
+  const text = Buffer.from((file as string[]).join('\n'))
+  const found = [...reader.push(text), ...reader.end()].map(({ message, problem }) => {
+    if (message === null) return problem === null ? 'control' : `${problem.field} ${problem.why}`
+    const mapped = fileType.map(message, RECORD_CONTEXT)
+    return 'why' in mapped ? `${mapped.field} ${mapped.why}` : (mapped.request ?? 'excluded')
+  })
+  expect(found).toMatchObject(records as unknown[])
+})
+
+it('there are examples of all kinds', () => {
+  expect(blocks('records').length).toBe(2)
   expect(blocks('file_type').length).toBeGreaterThan(0)
   expect(blocks('case').length).toBeGreaterThan(6)
 })

@@ -59,12 +59,15 @@ describe('a document', () => {
     [documentWith({ file_type: 'Flat' }), 'file_types.Flat.file_type is reserved: Flat'],
     [documentWith({ file_type: 5 }), 'file_types.file_type must be a text that is not empty'],
     [documentWith({ receiver: {} }), 'file_types.T.receiver is not known'],
-    [documentWith({ type: 'batch' }), "file_types.T.type must be one of realtime, is 'batch'"],
+    [
+      documentWith({ type: 'batch' }),
+      "file_types.T.type must be one of realtime, usage, is 'batch'",
+    ],
     [documentWith({ enabled: 'yes' }), 'file_types.T.enabled must be true or false'],
     [documentWith({ pricing: 3 }), 'file_types.T.pricing must be an object'],
     [
       documentWith({ pricing: { data: { aprice_field: 'x' } } }),
-      'file_types.T.pricing.data is not supported: prices come from the catalogue',
+      'file_types.T.pricing.data.aprice_field is not supported: prices come from the catalogue',
     ],
     [documentWith({ pricing: { data: 1 } }), 'file_types.T.pricing.data must be a list'],
     [documentWith({ parser: undefined }), 'file_types.T.parser is missing'],

@@ -26,7 +26,13 @@ const redirectCodec = createJsonCodec({
 /** The message format of a built-in file type. */
 function builtIn(name: string): Codec<unknown> {
   const rules = { rateCalculators: {}, customerIdentification: {} }
-  const defaults = { answers: ANSWERS, timeZone: 'UTC', countryPrefix: '972', rules }
+  const defaults = {
+    answers: ANSWERS,
+    timeZone: 'UTC',
+    countryPrefix: '972',
+    recordAgeMonthsMax: 3,
+    rules,
+  }
   return codecOf(compileFileType(builtInFileTypes().get(name), defaults))
 }
 

@@ -135,6 +135,20 @@ describe('stages', () => {
     expect(states[2]).toBe('rate notReached')
   })
 
+  it('of records in files end with their mapping', () => {
+    expect(statesOf(step('document'), step('records.1', false), step('file'))).toEqual([
+      'parse done',
+      'map failed',
+      'rate notReached',
+      'answer notReached',
+    ])
+    const wrong = { text: 'x', field: 'when', why: 'is required' }
+    expect(problemOf(step('records.1', false, wrong))).toMatchObject({
+      field: 'when',
+      offset: null,
+    })
+  })
+
   it('know what is wrong, and where', () => {
     const result = { field: 'when', why: 'is no date', offset: 0 }
     expect(problemOf(step('request', false, result))).toEqual({ ...result, code: null })

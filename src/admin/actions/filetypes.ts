@@ -14,7 +14,7 @@ import { type InstalledFileType, installedFileTypes } from '../../file-types/ins
 import { action } from './action.ts'
 import { param } from './parameters.ts'
 
-const PARSERS = ['json', 'xml', 'key_value', 'diameter'] as const
+const PARSERS = ['json', 'xml', 'key_value', 'diameter', 'separator', 'fixed'] as const
 
 const FILE_TYPE = closed(
   'A file type.',
@@ -23,13 +23,14 @@ const FILE_TYPE = closed(
     from: choice(['built_in', 'stored'], 'Where its document is.'),
     replaces: flag('Whether it is stored in place of a built-in one.'),
     state: choice(['enabled', 'disabled', 'unusable'], 'Whether messages can be sent.'),
-    parser: choice(PARSERS, 'Syntax of its messages; absent if it is unusable.'),
+    type: choice(['realtime', 'usage'], 'Messages, or records in files; absent if it is unusable.'),
+    parser: choice(PARSERS, 'Syntax of its messages or records; absent if it is unusable.'),
     problem: closed('What is wrong with an unusable one.', {
       path: text('Path of the field.'),
       reason: text('Why.'),
     }),
   },
-  ['parser', 'problem'],
+  ['type', 'parser', 'problem'],
 )
 
 export const filetypes = action({
@@ -46,7 +47,16 @@ export const filetypes = action({
   example: {
     parameters: { name: 'GY' },
     answer: {
-      details: [{ name: 'GY', from: 'stored', replaces: false, state: 'enabled', parser: 'json' }],
+      details: [
+        {
+          name: 'GY',
+          from: 'stored',
+          replaces: false,
+          state: 'enabled',
+          type: 'realtime',
+          parser: 'json',
+        },
+      ],
     },
   },
   async run({ name: requested }, { catalog, config }) {
@@ -70,7 +80,7 @@ function viewOf({
     from: origin === 'builtIn' ? 'built_in' : 'stored',
     replaces,
     state: problem === null ? state : 'unusable',
-    ...(fileType !== null && { parser: fileType.parser.type }),
+    ...(fileType !== null && { type: fileType.type, parser: fileType.parser.type }),
     ...(problem !== null && { problem: { path: problem.path, reason: problem.reason } }),
   }
 }

@@ -148,7 +148,7 @@ function formatOf(
   { fileType, document }: InstalledFileType,
   example: ChargeExample | undefined,
 ): Format | null {
-  if (fileType === null || example === undefined) return null
+  if (fileType?.type !== 'realtime' || example === undefined) return null
   const { parser, encoder } = fileType
   const { request, answer } = example
   const types = REQUEST_TYPES[parser.type]

@@ -2,7 +2,9 @@
  * Files of usage records: what a compiled file type of `type: usage` offers to whoever reads such
  * files. Pure: bytes are pushed in, records come out.
  */
+import { createHash } from 'node:crypto'
 import type { FieldProblem, MapContext, MappedRequest, Message, RatedFormat } from '../file-type.ts'
+import type { RecordParser } from './syntax.ts'
 
 /** Context for mapping a record. */
 export interface RecordContext
@@ -11,11 +13,17 @@ export interface RecordContext
 /** A file type that describes records in files, in place of messages. */
 export interface RecordFileType extends RatedFormat {
   readonly type: 'usage'
+  readonly parser: RecordParser
   /**
    * Maps a record to a request of kind `event` whose services have `used` and request nothing.
    * Its session id is the digest of what identifies the record. Never throws.
    */
   readonly map: (message: Message, context: RecordContext) => MappedRequest | FieldProblem
+}
+
+/** `bodyDigest` of a record: the same text in another file is the same record. */
+export function digestOf({ text }: Pick<FileRecord, 'text'>): string {
+  return createHash('sha256').update(text).digest('hex')
 }
 
 /** A place between two records of a file; all values are needed to resume there. */
@@ -53,6 +61,3 @@ export interface RecordReader {
   /** The last record, if it has no line end, and the trailer if it is missing. */
   end(): Iterable<FileRecord>
 }
-
-/** By default from the beginning; `from` is `next` of a record. Bytes before it are not pushed. */
-export type OpenRecordReader = (fileType: RecordFileType, from?: RecordPosition) => RecordReader

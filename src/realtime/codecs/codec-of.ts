@@ -4,12 +4,12 @@ import type {
   ParserSettings,
   ResponseNode,
 } from '../../file-types/file-type.ts'
+import { parseJsonMessage } from '../../file-types/json-message.ts'
 import type { Codec } from './codec.ts'
 import { diameterMessageParser } from './diameter/diameter-message.ts'
 import { createDiameterEncoder } from './diameter/encode-diameter.ts'
 import type { AnswerEncoder, MessageParser } from './encoder.ts'
 import { createJsonEncoder } from './json/mapped-encoder.ts'
-import { jsonMessageParser } from './json/message.ts'
 import { createKeyValueEncoder } from './key-value/encoder.ts'
 import { createKeyValueParser } from './key-value/parser.ts'
 import { createMappedCodec, type MappedEnvelope } from './mapped.ts'
@@ -46,4 +46,12 @@ function encoderOf(settings: EncoderSettings, nodes: readonly ResponseNode[]): A
     case 'xml':
       return createXmlEncoder(nodes, settings.root)
   }
+}
+
+const jsonMessageParser: MessageParser = {
+  parse(body) {
+    const message = parseJsonMessage(body)
+    if (typeof message !== 'string') return { ok: true, message, form: null }
+    return { ok: false, error: { field: 'body', why: message }, form: null }
+  },
 }

@@ -20,7 +20,13 @@ function codecFor(name: string): Codec<unknown> {
 
 function codecOfDocument(text = ''): Codec<unknown> {
   const rules = { rateCalculators: {}, customerIdentification: {} }
-  const defaults = { answers: settings, timeZone: 'UTC', countryPrefix: '', rules }
+  const defaults = {
+    answers: settings,
+    timeZone: 'UTC',
+    countryPrefix: '',
+    recordAgeMonthsMax: 3,
+    rules,
+  }
   return codecOf(compileFileType(parse(text), defaults))
 }
 
@@ -81,7 +87,13 @@ describe('balances in answers', () => {
   /** Whether the request asks for balances. */
   function areAsked(fileType: object, given: object): boolean {
     const rules = { rateCalculators: {}, customerIdentification: {} }
-    const defaults = { answers: settings, timeZone: 'UTC', countryPrefix: '', rules }
+    const defaults = {
+      answers: settings,
+      timeZone: 'UTC',
+      countryPrefix: '',
+      recordAgeMonthsMax: 3,
+      rules,
+    }
     const codec = codecOf(compileFileType({ ...document, ...fileType }, defaults))
     const decoded = codec.decode(
       Buffer.from(JSON.stringify({ ...message, ...given })),

@@ -10,7 +10,13 @@ import { examplesOf, wireExamples } from '../../support/realtime/wire-examples.t
 /** The message format of a built-in file type. */
 function builtIn(name: string) {
   const rules = { rateCalculators: {}, customerIdentification: {} }
-  const defaults = { answers: settings, timeZone: 'UTC', countryPrefix: '', rules }
+  const defaults = {
+    answers: settings,
+    timeZone: 'UTC',
+    countryPrefix: '',
+    recordAgeMonthsMax: 3,
+    rules,
+  }
   return codecOf(compileFileType(builtInFileTypes().get(name), defaults))
 }
 

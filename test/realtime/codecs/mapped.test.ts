@@ -27,6 +27,7 @@ function fileType(map: Map, section?: unknown, hasServices = false, defaults = s
   const options = { path: 'response', parser, hasServices, defaults, realtime: {} }
   const { encoder, nodes, settings: settingsOf } = compileResponse(section, options)
   return {
+    type: 'realtime',
     name: 'GY',
     isEnabled: true,
     parser,

@@ -16,7 +16,7 @@ const rules = { rateCalculators: {}, customerIdentification: {} }
 const formats = createMessageFormats({
   defaultName: 'json',
   plain: jsonCodec,
-  defaults: { answers: ANSWERS, timeZone: 'UTC', countryPrefix: '', rules },
+  defaults: { answers: ANSWERS, timeZone: 'UTC', countryPrefix: '', recordAgeMonthsMax: 3, rules },
   identity: { originHost: 'ocs.test', originRealm: 'test' },
 })
 const mapped = wireExamples('FILE-TYPES.md').get('mapped')

@@ -26,6 +26,7 @@ export const DEFAULTS: FileTypeDefaults = {
   },
   timeZone: 'UTC',
   countryPrefix: '49',
+  recordAgeMonthsMax: 3,
   rules: { rateCalculators: {}, customerIdentification: {} },
 }
 

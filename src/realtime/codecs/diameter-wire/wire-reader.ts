@@ -2,8 +2,9 @@
  * Reads a credit-control request in one pass: checks each AVP, including nested ones, and decodes
  * the values that the file type may read.
  */
+
+import { limitProblems, messageLimits } from '../../../file-types/message-limits.ts'
 import { codesOnceIn } from '../diameter/dictionary.ts'
-import { limitProblems, messageLimits } from '../message-limits.ts'
 import type { MessageRecord } from '../message-record.ts'
 import { type AvpRule, bitsOf, kinds, ONCE_CODES, ruleOf } from './avp-rules.ts'
 import { int32At, uint24At, uint32At } from './bytes.ts'

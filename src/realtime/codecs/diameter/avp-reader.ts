@@ -1,5 +1,5 @@
 import type { Message } from '../../../file-types/file-type.ts'
-import { limitProblems, messageLimits } from '../message-limits.ts'
+import { limitProblems, messageLimits } from '../../../file-types/message-limits.ts'
 import type { DiameterForm } from './diameter-form.ts'
 import { type Avp, avpByKey } from './dictionary.ts'
 

@@ -6,6 +6,7 @@ import {
   type ServiceRequest,
   type SubscriberKey,
 } from '../../../domain/charge-request.ts'
+import { parseObject } from '../../../file-types/json-message.ts'
 import {
   PLAIN_RECORD_TYPES,
   SESSION_ID_CHARS_MAX,
@@ -13,7 +14,6 @@ import {
 } from '../../../file-types/plain-fields.ts'
 import type { DecodeContext, Decoded, DecodeError } from '../codec.ts'
 import { isGiven, JsonFieldReader, type JsonObject, UNUSABLE } from './fields.ts'
-import { parseObject } from './parse.ts'
 import { readServices } from './services.ts'
 import { isUnusable } from './text.ts'
 

@@ -1,7 +1,7 @@
 /** Positions of the values of a JSON text, and of its first error. */
 
+import { messageLimits } from '../../../file-types/message-limits.ts'
 import type { Place, Places } from '../codec.ts'
-import { messageLimits } from '../message-limits.ts'
 
 export function jsonPlaces(text: string): Places {
   const reader = new PlaceReader(text)

@@ -1,6 +1,6 @@
 import type { KeyValueSyntax } from '../../../file-types/file-type.ts'
+import { limitProblems, messageLimits } from '../../../file-types/message-limits.ts'
 import type { DecodeError } from '../codec.ts'
-import { limitProblems, messageLimits } from '../message-limits.ts'
 import { emptyRecord, type MessageRecord } from '../message-record.ts'
 
 const INDEX_MAX = 255

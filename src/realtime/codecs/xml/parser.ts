@@ -1,8 +1,8 @@
 import { isUtf8 } from 'node:buffer'
 import { SaxesParser, type SaxesTagPlain } from 'saxes'
+import { limitProblems, messageLimits } from '../../../file-types/message-limits.ts'
 import type { Place, Places } from '../codec.ts'
 import type { MessageParser } from '../encoder.ts'
-import { limitProblems, messageLimits } from '../message-limits.ts'
 import { emptyRecord, type MessageRecord, refused } from '../message-record.ts'
 
 /**

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { messageLimits } from '../../../../src/file-types/message-limits.ts'
 import {
   avp,
   groupAvp,
@@ -7,7 +8,6 @@ import {
   type WireAvp,
 } from '../../../../src/realtime/codecs/diameter-wire/message.ts'
 import { createWireCodec } from '../../../../src/realtime/codecs/diameter-wire/wire-codec.ts'
-import { messageLimits } from '../../../../src/realtime/codecs/message-limits.ts'
 import { builtIn, fileTypeOf } from '../../../support/realtime/codecs/diameter/file-type.ts'
 import {
   context,

@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { limitProblems } from '../../../../src/file-types/message-limits.ts'
 import type { DiameterForm } from '../../../../src/realtime/codecs/diameter/diameter-form.ts'
 import { diameterMessageParser } from '../../../../src/realtime/codecs/diameter/diameter-message.ts'
-import { limitProblems } from '../../../../src/realtime/codecs/message-limits.ts'
 import { propertyRuns } from '../../../support/domain/property-runs.ts'
 import {
   byCodes,

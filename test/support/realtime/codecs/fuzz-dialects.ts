@@ -104,6 +104,7 @@ const defaults = {
   answers: settings,
   timeZone: 'UTC',
   countryPrefix: '49',
+  recordAgeMonthsMax: 3,
   rules: { rateCalculators: {}, customerIdentification: {} },
 }
 

@@ -59,7 +59,7 @@ export default function Page() {
           )}
         </section>
       </div>
-      {chosen !== undefined && (
+      {chosen !== undefined && chosen.type !== 'usage' && (
         <Samples
           key={chosen.name}
           type={chosen}

@@ -28,6 +28,7 @@ export function formatOf(document: Document = builtIn(), currencyCode = 999) {
       },
       timeZone: 'UTC',
       countryPrefix: '972',
+      recordAgeMonthsMax: 3,
       rules: { rateCalculators: {}, customerIdentification: {} },
     }),
   )

@@ -26,6 +26,7 @@ export function fileTypeOf(document: Document): FileType {
     },
     timeZone: 'UTC',
     countryPrefix: '972',
+    recordAgeMonthsMax: 3,
     rules: { rateCalculators: {}, customerIdentification: {} },
   })
 }

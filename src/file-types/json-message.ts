@@ -1,22 +1,46 @@
-/** Parses JSON bodies of file types: one object each, within the message limits. */
-import type { MessageParser } from '../encoder.ts'
-import { limitProblems, messageLimits } from '../message-limits.ts'
-import type { JsonObject } from './fields.ts'
-import { parseObject } from './parse.ts'
+/** Reads JSON objects: messages, within the message limits, and records in files. */
+import { isUtf8 } from 'node:buffer'
+import { isObject } from '../domain/fields.ts'
+import { limitProblems, messageLimits } from './message-limits.ts'
 
-export const jsonMessageParser: MessageParser = {
-  parse(body) {
-    const object = parseObject(body, problemOf)
-    if (typeof object !== 'string') return { ok: true, message: object, form: null }
-    return { ok: false, error: { field: 'body', why: object }, form: null }
-  },
+type Parsed = Record<string, unknown>
+
+/** Replaces bytes that are not UTF-8; a valid text may contain it, too. */
+const REPLACEMENT = '\ufffd'
+
+/**
+ * The object in the body, or why the body is refused. A repeated name has its last value, and no
+ * name is special: JSON.parse creates own members only. `check` returns why the object is refused;
+ * empty if it is accepted.
+ */
+export function parseObject(
+  body: Buffer,
+  check: ((object: Parsed, text: string) => string) | null = null,
+): Parsed | string {
+  if (body.length === 0) return 'is empty'
+  const text = body.toString('utf8')
+  if (text.includes(REPLACEMENT) && !isUtf8(body)) return 'is not UTF-8'
+  let value: unknown
+  try {
+    value = JSON.parse(text)
+  } catch {
+    return 'is not JSON'
+  }
+  if (!isObject(value)) return 'is not a JSON object'
+  const why = check === null ? '' : check(value, text)
+  return why === '' ? value : why
+}
+
+/** The message in the body, or why the body is refused. */
+export function parseJsonMessage(body: Buffer): Parsed | string {
+  return parseObject(body, problemOf)
 }
 
 /** A member needs at least two characters, as in `[1,1]`. */
 const SMALL_CHARS = messageLimits.members * 2
 
 /** The text of most messages proves that they are within the limits, without a traversal. */
-function problemOf(object: JsonObject, text: string): string {
+function problemOf(object: Parsed, text: string): string {
   if (text.length <= SMALL_CHARS && isShallow(text) && !hasLongText(text)) return ''
   return new Walk().problemOf(object, 1)
 }
