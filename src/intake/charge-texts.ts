@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto'
 import type { FileRecord } from '../file-types/records/record-files.ts'
 import { chargeChunk, findDuplicates } from './charge-chunk.ts'
 import { prepareChunk, type RecordState } from './prepared-chunk.ts'
-import { problemText, type RecordFormats, readOne } from './rejected.ts'
+import { type FindFileType, problemText, readOne } from './rejected.ts'
 import { type IntakeStores, mappingOf } from './take-file.ts'
 
 export interface ChargedText {
@@ -20,14 +20,14 @@ export interface ChargedText {
  */
 export async function chargeTexts(
   stores: IntakeStores,
-  { findFileType, openReader }: RecordFormats,
+  findFileType: FindFileType,
   fileTypeName: string,
   texts: readonly string[],
 ): Promise<ChargedText[]> {
   const fileType = await findFileType(fileTypeName)
   const records = texts.map((text, index): FileRecord => {
     const next = { offset: 0, line: index + 2, records: index + 1, hasTrailer: false }
-    return { ...readOne(openReader, fileType, index + 1, text), isControl: false, next }
+    return { ...readOne(fileType, index + 1, text), isControl: false, next }
   })
   if (records.length === 0) return []
   const batchId = createHash('sha256')

@@ -1,8 +1,8 @@
 /** Reads the records of a file in chunks. */
 import { createReadStream } from 'node:fs'
+import { openRecordReader } from '../file-types/records/reader.ts'
 import type {
   FileRecord,
-  OpenRecordReader,
   RecordFileType,
   RecordPosition,
 } from '../file-types/records/record-files.ts'
@@ -12,17 +12,16 @@ export interface FileSource {
   /** Bytes to read; what is appended later is not part of the file. */
   size: number
   fileType: RecordFileType
-  openReader: OpenRecordReader
   chunkRecords: number
 }
 
 /** `end`: where the first chunk ends, if that is known. No chunk is empty. */
 export async function* readChunks(
-  { path, size, fileType, openReader, chunkRecords }: FileSource,
+  { path, size, fileType, chunkRecords }: FileSource,
   from: RecordPosition,
   end: number | null,
 ): AsyncGenerator<FileRecord[]> {
-  const reader = openReader(fileType, from)
+  const reader = openRecordReader(fileType, from)
   let chunk: FileRecord[] = []
   let endsAt = end
   const take = function* (records: Iterable<FileRecord>) {

@@ -8,7 +8,6 @@ import { readStoredConfig } from '../catalog/settings/stored-config.ts'
 import type { Config } from '../config/schema.ts'
 import { fileTypeDefaultsOf } from '../file-types/defaults.ts'
 import { installedFileTypes } from '../file-types/installed.ts'
-import { openRecordReader } from '../file-types/records/reader.ts'
 import type { RecordFileType } from '../file-types/records/record-files.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import type { Clock } from '../runtime/clock.ts'
@@ -75,13 +74,12 @@ export async function openIntake(options: IntakeOptions): Promise<Intake> {
       name,
     )
   }
-  const formats = { findFileType, openReader: openRecordReader }
   return {
     fileType: findFileType,
     take: (path, name, fileType, onProgress) =>
-      takeFile(stores, { path, name, fileType, openReader: openRecordReader }, onProgress),
-    resubmit: (id, text, actor) => resubmitRecord(stores, formats, id, text, actor),
-    charge: (name, texts) => chargeTexts(stores, formats, name, texts),
+      takeFile(stores, { path, name, fileType }, onProgress),
+    resubmit: (id, text, actor) => resubmitRecord(stores, findFileType, id, text, actor),
+    charge: (name, texts) => chargeTexts(stores, findFileType, name, texts),
     close: () => worker.close(),
   }
 }

@@ -9,12 +9,12 @@ import { type ChargeOutcome, reasons } from '../domain/charge-outcome.ts'
 import type { ChargeRequest } from '../domain/charge-request.ts'
 import { recordStamps } from '../domain/lines.ts'
 import type { FieldProblem } from '../file-types/file-type.ts'
-import type {
-  FileRecord,
-  RecordFileType,
-  RecordPosition,
+import {
+  digestOf,
+  type FileRecord,
+  type RecordFileType,
+  type RecordPosition,
 } from '../file-types/records/record-files.ts'
-import { contentDigest } from '../file-types/rules.ts'
 import { sessionKeyOf } from '../ledger/keys.ts'
 import type { RecordedUse } from './recorded.ts'
 
@@ -155,7 +155,7 @@ export function requestOf(
   { fileType, nowMs, eventFutureMsMax }: MappingOptions,
 ): ChargeRequest | FieldProblem | null {
   if (message === null) return problem ?? { field: 'record', why: 'cannot be read' }
-  const bodyDigest = () => contentDigest(text)
+  const bodyDigest = () => digestOf({ text })
   const mapped = fileType.map(message, { origin: ORIGIN, nowMs, eventFutureMsMax, bodyDigest })
   return 'why' in mapped ? mapped : mapped.request
 }

@@ -4,11 +4,8 @@ import { appendAudit } from '../catalog/audit/audit.ts'
 import type { Catalog } from '../catalog/connection.ts'
 import { repeated } from '../catalog/patience.ts'
 import type { IntakeRejectedDocument } from '../catalog/records/usage/intake-documents.ts'
-import type {
-  FileRecord,
-  OpenRecordReader,
-  RecordFileType,
-} from '../file-types/records/record-files.ts'
+import { openRecordReader } from '../file-types/records/reader.ts'
+import type { FileRecord, RecordFileType } from '../file-types/records/record-files.ts'
 import { chargeChunk, findDuplicates } from './charge-chunk.ts'
 import { ChunkResult, chargeOf, type RecordState, requestOf } from './prepared-chunk.ts'
 import { type IntakeStores, mappingOf } from './take-file.ts'
@@ -23,17 +20,14 @@ export interface Resubmission {
   reason: string
 }
 
-export interface RecordFormats {
-  findFileType(name: string): Promise<RecordFileType>
-  openReader: OpenRecordReader
-}
+export type FindFileType = (name: string) => Promise<RecordFileType>
 
 type Rejected = Pick<Catalog, 'intakerejected' | 'transaction'>
 
 /** `text`: of the corrected record; null to submit it as it is, when something else was wrong. */
 export async function resubmitRecord(
   stores: IntakeStores,
-  { findFileType, openReader }: RecordFormats,
+  findFileType: FindFileType,
   id: string,
   text: string | null,
   actor: Actor,
@@ -46,7 +40,7 @@ export async function resubmitRecord(
   if (found === null) return { state: 'unknown', reason: '' }
   const { file, line, file_type } = found
   const fileType = await findFileType(file_type)
-  const record = readOne(openReader, fileType, line, text ?? found.text)
+  const record = readOne(fileType, line, text ?? found.text)
   const options = mappingOf(stores, file, fileType)
   const request = requestOf(record, options)
   const result = new ChunkResult()
@@ -62,12 +56,11 @@ export async function resubmitRecord(
 
 /** A record alone, as one in the middle of a file. */
 export function readOne(
-  openReader: OpenRecordReader,
   fileType: RecordFileType,
   line: number,
   text: string,
 ): Pick<FileRecord, 'message' | 'problem' | 'line' | 'text'> {
-  const reader = openReader(fileType, { offset: 1, line, records: 1, hasTrailer: false })
+  const reader = openRecordReader(fileType, { offset: 1, line, records: 1, hasTrailer: false })
   const all = [...reader.push(Buffer.from(`${text}\n`)), ...reader.end()]
   const [first, second] = all.filter(({ isControl }) => !isControl)
   if (first !== undefined && second === undefined) return { ...first, line, text }
@@ -142,7 +135,7 @@ export function rejectedFilter({ state, file }: RejectedQuery) {
 
 /** The newest files first; the records of a file in their order. */
 export function listRejected(
-  { intakerejected }: Pick<Catalog, 'intakerejected'>,
+  { reads: { intakerejected } }: Pick<Catalog, 'reads'>,
   query: RejectedQuery,
   { skip, limit }: { skip: number; limit: number },
 ): Promise<IntakeRejectedDocument[]> {

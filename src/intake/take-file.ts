@@ -8,7 +8,6 @@ import type { IntakeCounts, IntakeFileDocument } from '../catalog/records/usage/
 import {
   FILE_START,
   type FileRecord,
-  type OpenRecordReader,
   type RecordFileType,
 } from '../file-types/records/record-files.ts'
 import type { Clock } from '../runtime/clock.ts'
@@ -44,7 +43,6 @@ export interface GivenFile {
   path: string
   name: string
   fileType: RecordFileType
-  openReader: OpenRecordReader
 }
 
 /** Another process works on the file. */

@@ -6,7 +6,7 @@ import {
   resubmitRecord,
 } from '../../src/intake/rejected.ts'
 import { DEMO_BY } from '../support/catalog/store.ts'
-import { CALLS, openRecordReader } from '../support/intake/call-records.ts'
+import { CALLS } from '../support/intake/call-records.ts'
 import {
   AID,
   type IntakeScene,
@@ -21,7 +21,7 @@ import { loadOwner } from '../support/recorder/accounts.ts'
 const scene = useOpenedEach<IntakeScene>(openIntakeScene, (opened) => opened.close())
 
 const textOf = (id: string, msisdn: string) =>
-  JSON.stringify({ id, used: 10, msisdn, atMs: Date.UTC(2026, 9, 10) })
+  JSON.stringify({ id, used: 10, msisdn, at: '2026-10-10T00:00:00Z' })
 
 /** Takes a file with three records, of which the second one is wrong. Returns its id. */
 async function reject(): Promise<string> {
@@ -34,9 +34,9 @@ async function reject(): Promise<string> {
 const waiting = () =>
   listRejected(scene().stores.catalog, { state: 'waiting' }, { skip: 0, limit: 10 })
 
-const FORMATS = { findFileType: async () => CALLS, openReader: openRecordReader }
+const findFileType = async () => CALLS
 const resubmit = (id: string, text: string | null = null): Promise<Resubmission> =>
-  resubmitRecord(scene().intake, FORMATS, id, text, DEMO_BY.actor)
+  resubmitRecord(scene().intake, findFileType, id, text, DEMO_BY.actor)
 
 async function spent(): Promise<number> {
   const { buckets } = await loadOwner(scene().stores.ledger, AID, SID)

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { plainOutcome } from '../../src/domain/charge-outcome.ts'
 import { oldestEntryMs } from '../../src/ledger/streams.ts'
-import type { CallRecord } from '../support/intake/call-records.ts'
+import { type CallRecord, COUNTED_CALLS } from '../support/intake/call-records.ts'
 import {
   AID,
   type IntakeScene,
@@ -19,10 +19,10 @@ const scene = useOpenedEach(
   (opened) => opened.close(),
 )
 
-const AT_MS = Date.UTC(2026, 9, 10)
+const AT = '2026-10-10T00:00:00Z'
 
 const record = (id: string, more: Partial<CallRecord> = {}) =>
-  JSON.stringify({ id, used: 10, msisdn: MSISDN, atMs: AT_MS, ...more })
+  JSON.stringify({ id, used: 10, msisdn: MSISDN, at: AT, ...more })
 
 /** Records of 10 units each. */
 const records = (count: number) => Array.from({ length: count }, (_, index) => record(`r${index}`))
@@ -105,11 +105,11 @@ describe('a file of usage records', () => {
   })
 
   it('fails if its trailer says so, with its records charged', async () => {
-    const path = scene().file('a.jsonl', fileOf(['#', ...records(3), '# 4']))
+    const path = scene().file('a.jsonl', fileOf([...records(3), '{"count":4}']))
     const failed = { state: 'failed', read: 3, charged: 3 }
-    const error = 'line 5: trailer counts other records'
-    expect(await scene().take(path)).toMatchObject({ ...failed, error })
-    expect(await scene().take(path)).toMatchObject({ ...failed, error })
+    const error = 'line 4: count is 4, and the file has 3 records'
+    expect(await scene().take(path, {}, COUNTED_CALLS)).toMatchObject({ ...failed, error })
+    expect(await scene().take(path, {}, COUNTED_CALLS)).toMatchObject({ ...failed, error })
   })
 })
 

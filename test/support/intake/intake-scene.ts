@@ -5,12 +5,13 @@ import { join } from 'node:path'
 import { NO_PATIENCE } from '../../../src/catalog/patience.ts'
 import type { IntakeFileDocument } from '../../../src/catalog/records/usage/intake-documents.ts'
 import { loadConfig } from '../../../src/config/load.ts'
+import type { RecordFileType } from '../../../src/file-types/records/record-files.ts'
 import { type IntakeStores, takeFile } from '../../../src/intake/take-file.ts'
 import { systemClock } from '../../../src/runtime/clock.ts'
 import { buildWorker, type ChargingWorker } from '../../../src/workers/build.ts'
 import { insertEntity } from '../catalog/store.ts'
 import { startTestStores, type TestStores, topUp } from '../recorder/accounts.ts'
-import { CALLS, openRecordReader } from './call-records.ts'
+import { CALLS } from './call-records.ts'
 
 export const [AID, SID, MSISDN] = [17, 18, '972546918666'] as const
 /** Units of data that the subscriber has. */
@@ -22,7 +23,11 @@ export interface IntakeScene {
   intake: IntakeStores
   /** Writes a file and returns its path. */
   file(name: string, text: string): string
-  take(path: string, more?: Partial<IntakeStores>): Promise<IntakeFileDocument>
+  take(
+    path: string,
+    more?: Partial<IntakeStores>,
+    fileType?: RecordFileType,
+  ): Promise<IntakeFileDocument>
   close(): Promise<void>
 }
 
@@ -56,9 +61,9 @@ export async function openIntakeScene(): Promise<IntakeScene> {
       writeFileSync(path, text)
       return path
     },
-    take(path, more = {}) {
+    take(path, more = {}, fileType = CALLS) {
       const name = path.slice(path.lastIndexOf('/') + 1)
-      const given = { path, name, fileType: CALLS, openReader: openRecordReader }
+      const given = { path, name, fileType }
       return takeFile({ ...intake, ...more }, given, () => undefined)
     },
     async close() {

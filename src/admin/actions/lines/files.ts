@@ -9,7 +9,7 @@ import { moneyOf } from '../../../catalog/records/usage/money-value.ts'
 import { listRejected } from '../../../intake/rejected.ts'
 import { action } from '../action.ts'
 import { param } from '../parameters.ts'
-import { INTAKE_FILE, REJECTED_RECORD, REJECTED_STATES } from './schemas.ts'
+import { FILE_STATES, INTAKE_FILE, REJECTED_RECORD, REJECTED_STATES } from './schemas.ts'
 
 const SIZE = 100
 const SIZE_MAX = 1_000
@@ -37,7 +37,7 @@ export const linesfiles = action({
   isReadByGet: true,
   parameters: Type.Object({
     file: param.optional(param.text('Only the file with this id.')),
-    state: param.optional(param.choice(['running', 'done', 'failed'], 'Only files in this state.')),
+    state: param.optional(param.choice(FILE_STATES, 'Only files in this state.')),
     ...page,
   }),
   answer: { details: listOf(INTAKE_FILE, 'The newest first.') },
@@ -78,7 +78,7 @@ export const linesrejected = action({
   answer: { details: listOf(REJECTED_RECORD, 'The newest files first.') },
   example: { parameters: { state: 'waiting' }, answer: { details: [] } },
   async run({ file, state, ...range }, { catalog }) {
-    const found = await listRejected(catalog.reads, { file, state }, rangeOf(range))
+    const found = await listRejected(catalog, { file, state }, rangeOf(range))
     return { details: found.map(rejectedView) }
   },
 })

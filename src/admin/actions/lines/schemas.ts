@@ -11,14 +11,13 @@ import {
 
 const time = (description: string) => date(description)
 
+export const FILE_STATES = ['running', 'done', 'failed'] as const
+
 export const INTAKE_FILE = closed('A file of usage records.', {
   file: text('Its id.'),
   name: text('Its name.'),
   file_type: text('Its file type.'),
-  state: choice(
-    ['running', 'done', 'failed'],
-    '`failed`: it is not what its trailer says; its records are charged.',
-  ),
+  state: choice(FILE_STATES, '`failed`: it is not what its trailer says; its records are charged.'),
   error: text('Why it failed; empty otherwise.'),
   size: integer('Its bytes.'),
   offset: integer('Bytes that are done.'),
