@@ -111,9 +111,9 @@ describe('the lines of README.md', () => {
     expect(await paste(lines)).toEqual([
       'created ROAMING',
       counts,
-      '  data: 2 records, 31457280 units, 0.25 EUR',
-      '  call: 2 records, 185 units, 0.60 EUR',
-      '  sms: 1 records, 1 units, 0.04 EUR',
+      '  call: 2 records, 185 units, 0.6 GBP',
+      '  data: 2 records, 31457280 units, 0 GBP',
+      '  sms: 1 records, 1 units, 0.04 GBP',
     ])
     expect((await paste(lines)).slice(0, 2)).toEqual(['replaced ROAMING', counts])
   })

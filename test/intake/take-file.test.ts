@@ -100,7 +100,13 @@ describe('a file of usage records', () => {
     expect(kept).toMatchObject([
       { ...common, line: 2, text: wrong[0], field: 'record', reason: 'Subscriber not found' },
       { ...common, line: 3, text: '{', field: 'record', reason: 'is not JSON' },
-      { ...common, line: 4, text: wrong[2], field: 'msisdn', reason: 'is required' },
+      {
+        ...common,
+        line: 4,
+        text: wrong[2],
+        field: 'sid',
+        reason: 'is required, or msisdn or imsi in its place',
+      },
     ])
   })
 
