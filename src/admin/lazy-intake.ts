@@ -1,4 +1,5 @@
 /** The intake of the control plane, which is opened when a caller sends usage records. */
+import { patienceOf } from '../catalog/patience.ts'
 import type { Intake, IntakeOptions } from '../intake/open-intake.ts'
 
 export interface LazyIntake {
@@ -6,7 +7,10 @@ export interface LazyIntake {
   close(): Promise<void>
 }
 
-export function lazyIntake(options: IntakeOptions): LazyIntake {
+/** Waits for stores no longer than a request may. */
+export function lazyIntake(parts: Omit<IntakeOptions, 'patience'>): LazyIntake {
+  const patience = patienceOf(parts.config.mongo.timeoutMs, () => undefined)
+  const options = { ...parts, patience }
   let opened: Promise<Intake> | null = null
   return {
     open() {

@@ -8,7 +8,6 @@ import type { SettingsCache } from '../catalog/settings/current-settings.ts'
 import type { Config } from '../config/schema.ts'
 import type { EntityApi } from '../entities/api.ts'
 import type { CheckFileType } from '../file-types/check-report.ts'
-import type { Intake } from '../intake/open-intake.ts'
 import type { CycleParts } from '../jobs/cycle/cycle.ts'
 import type { CardGuesses } from '../prepaid/cards/guesses.ts'
 import type { ReportParts } from '../reports/parts.ts'
@@ -28,6 +27,7 @@ import { HEALTH_ENDPOINTS, type HealthChecks } from './health.ts'
 import { HEARTBEAT_ENDPOINT, INTERFACE_VERSION } from './heartbeat.ts'
 import { addEndpoints } from './http/endpoint.ts'
 import { addEntityApi } from './http/entity-routes.ts'
+import { lazyIntake } from './lazy-intake.ts'
 import { addLiveRoutes } from './live/routes.ts'
 import { METRICS_ENDPOINT } from './metrics.ts'
 import { chargingDocument } from './openapi/charging.ts'
@@ -55,7 +55,6 @@ export interface RouteParts {
   readonly reports: ReportParts
   readonly liveCatalogue: LiveCatalogue
   readonly checkFileType: CheckFileType | undefined
-  readonly intake: () => Promise<Intake>
   readonly cardGuesses: CardGuesses
   readonly health: Pick<
     HealthChecks,
@@ -115,6 +114,8 @@ function addEntities(server: FastifyInstance, { entityApi, auth, log }: RoutePar
 function addActions(server: FastifyInstance, parts: RouteParts): void {
   const { config, catalog, redis, clock, log, audit, auth, entityApi } = parts
   const { ledger } = entityApi.stores
+  const intake = lazyIntake({ catalog, ledger, clock, config })
+  server.addHook('onClose', () => intake.close())
   addActionRoutes(server, {
     catalog,
     ledger,
@@ -130,7 +131,7 @@ function addActions(server: FastifyInstance, parts: RouteParts): void {
     reports: parts.reports,
     liveCatalogue: parts.liveCatalogue,
     checkFileType: parts.checkFileType,
-    intake: parts.intake,
+    intake: intake.open,
     cardGuesses: parts.cardGuesses,
     actions: ACTIONS,
     permits: auth.permits,

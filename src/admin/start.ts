@@ -38,7 +38,6 @@ import { createClockMover } from './clock/move.ts'
 import { listedOrigins } from './cors.ts'
 import { createEntityApi } from './entity-api.ts'
 import { jobHandlers, startStandingJobs } from './job-handlers.ts'
-import { lazyIntake } from './lazy-intake.ts'
 import { checkListening, listen } from './listening.ts'
 import { createPayments, type Payments } from './payments.ts'
 import { startReseal } from './reseal.ts'
@@ -98,7 +97,6 @@ export async function startAdmin(options: AdminOptions): Promise<Admin> {
   const jobParts = { config, metrics, payments, cycle, reports }
   const handlers = jobHandlers(entityApi, jobParts)
   const clockMover = createClockMover({ ...parts, ledger, metrics, handlers, audit, charges })
-  const intake = lazyIntake({ ...parts, ledger, patience: intakePatience(config) })
   const ends: { stop(): Promise<void> | void }[] = []
   let outbox: OutboxRunner | undefined
   let recorder: Recorder | undefined
@@ -111,7 +109,7 @@ export async function startAdmin(options: AdminOptions): Promise<Admin> {
     await recorder?.stop(drainMs)
     await server.close()
     for (const end of ends) await end.stop()
-    await Promise.all([accounts.close(), liveCatalogue.stop(), intake.close()])
+    await Promise.all([accounts.close(), liveCatalogue.stop()])
     await batch.close()
     await Promise.all([redis.close(), catalog.close(), reader.close()])
   }
@@ -123,14 +121,7 @@ export async function startAdmin(options: AdminOptions): Promise<Admin> {
     const areChangesFinished = () => outbox?.hasRun() === true
     const fitness = { isRedisFit, canRedisWrite, canMongoWrite: writes.canWrite }
     const health = { ...fitness, areChangesFinished, hasUsers: () => hasUsers() }
-    const charging = {
-      lookup,
-      liveCatalogue,
-      checkFileType,
-      cardGuesses,
-      health,
-      intake: intake.open,
-    }
+    const charging = { lookup, liveCatalogue, checkFileType, cardGuesses, health }
     const apis = { audit, auth, entityApi, payments, cycle, reports, ...charging }
     addRoutes(server, { ...parts, ...apis, redis, clockMover, metrics, settings })
     if (!auth.guard.isOpen) {
@@ -151,11 +142,6 @@ export async function startAdmin(options: AdminOptions): Promise<Admin> {
     await close(0)
     throw error
   }
-}
-
-/** A caller does not wait for stores longer than its request may take. */
-function intakePatience({ mongo }: Config) {
-  return patienceOf(mongo.timeoutMs, () => undefined)
 }
 
 /** The handlers get sessions of the runner: both have the same connection. */

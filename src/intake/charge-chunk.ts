@@ -6,7 +6,7 @@ import type { ChunkResult, RecordCharge } from './prepared-chunk.ts'
 import { chargeRecords, isPostponed, type RecordWorker } from './record-charger.ts'
 import { findRecorded, type RecordedLines, type RecordedStores } from './recorded.ts'
 
-export interface ChargeStores extends RecordedStores {
+export interface RecordStores extends RecordedStores {
   readonly worker: RecordWorker
 }
 
@@ -28,7 +28,7 @@ export async function findDuplicates(
  * Others that have lines are its own: it was begun before. `recorded`: what was found a moment ago.
  */
 export async function chargeChunk(
-  stores: ChargeStores,
+  stores: RecordStores,
   charges: readonly RecordCharge[],
   duplicates: ReadonlySet<number>,
   result: ChunkResult,

@@ -8,7 +8,7 @@ import { type IntakeStores, mappingOf } from './take-file.ts'
 
 export interface ChargedText {
   state: RecordState
-  /** Of its line; empty for a record that has none. */
+  /** Stamp of its line; empty for a record that has none. */
   stamp: string
   /** Why it is rejected; empty otherwise. */
   reason: string

@@ -23,16 +23,16 @@ export interface RecordCharge {
   readonly record: Pick<FileRecord, 'line' | 'text'>
   readonly request: ChargeRequest
   readonly sessionKey: string
-  /** Of its lines. */
+  /** Stamps of its lines. */
   readonly stamps: readonly string[]
 }
 
-/** What has become of a record. */
+/** The result of a record. */
 export type RecordState = 'charged' | 'duplicate' | 'filtered' | 'rejected'
 
 export type Rejection = FieldProblem & Pick<FileRecord, 'line' | 'text'>
 
-/** What has become of the records of a chunk. */
+/** The results of the records of a chunk. */
 export class ChunkResult {
   readonly counts: IntakeCounts = { read: 0, charged: 0, duplicates: 0, filtered: 0, rejected: 0 }
   readonly totals = new Map<string, IntakeTotal>()

@@ -11,7 +11,7 @@ export interface RecordWorker {
 const BATCH_RECORDS = 250
 const BATCHES_IN_FLIGHT = 4
 
-/** What a batch may wait for: nothing, MongoDB, and a customer system too. */
+/** A batch may wait for nothing, for MongoDB, and for a customer system too. */
 const LEVELS: readonly Pick<WorkerTask, 'mayLookUp' | 'mayAsk'>[] = [
   { mayLookUp: false },
   { mayLookUp: true },

@@ -12,7 +12,7 @@ import { oldestEntryMs } from '../ledger/streams.ts'
 import { monotonicMs, processMs, systemClock } from '../runtime/clock.ts'
 import { StoreDownError } from '../store/redis.ts'
 
-/** What a line says about its service. */
+/** The usage and price in a line. */
 export type RecordedUse = Omit<IntakeTotal, 'records'>
 
 export interface RecordedLines {

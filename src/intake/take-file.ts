@@ -11,7 +11,7 @@ import {
   type RecordFileType,
 } from '../file-types/records/record-files.ts'
 import type { Clock } from '../runtime/clock.ts'
-import { type ChargeStores, chargeChunk, findDuplicates } from './charge-chunk.ts'
+import { chargeChunk, findDuplicates, type RecordStores } from './charge-chunk.ts'
 import { readChunks } from './chunks.ts'
 import {
   addTotals,
@@ -22,7 +22,7 @@ import {
 } from './prepared-chunk.ts'
 import type { RecordedLines } from './recorded.ts'
 
-export interface IntakeStores extends ChargeStores {
+export interface IntakeStores extends RecordStores {
   readonly catalog: Pick<Catalog, 'lines' | 'intakefiles' | 'intakerejected' | 'transaction'>
   readonly clock: Clock
   /** `rating.eventFutureMsMax`. */

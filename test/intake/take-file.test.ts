@@ -87,7 +87,7 @@ describe('a file of usage records', () => {
     expect(await spent()).toBe(510)
   })
 
-  it('charges a record without a known subscriber, rate or field not at all, and keeps it', async () => {
+  it('keeps a record without a known subscriber or a field, and does not charge it', async () => {
     const wrong = [record('r1', { msisdn: '1' }), '{', record('r2', { msisdn: undefined as never })]
     const path = scene().file(
       'a.jsonl',

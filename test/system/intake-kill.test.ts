@@ -2,6 +2,7 @@
  * `tollgate intake`, killed with SIGKILL and continued, charges each record once. It must be a
  * process, to be killed; `TEST_INTAKE_KILLS` is the number of kills.
  */
+// covers: src/intake/ src/rating/finish.ts src/workers/account-attempt.ts
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
