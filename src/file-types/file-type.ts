@@ -178,7 +178,7 @@ export interface RuleDocuments {
   customerIdentification: unknown
 }
 
-/** What file types of messages and of records have in common. */
+/** The properties that file types of messages and of records have in common. */
 export interface RatedFormat {
   readonly name: string
   readonly isEnabled: boolean

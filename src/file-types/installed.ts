@@ -6,7 +6,7 @@ import type { FileType, FileTypeDefaults } from './file-type.ts'
 import { compileRecordFileType, isRecordDocument } from './records/compile.ts'
 import type { RecordFileType } from './records/record-files.ts'
 
-/** Of messages or of records. */
+/** A file type of messages or of records. */
 export type AnyFileType = FileType | RecordFileType
 
 /** The compiled file type, or the problem of its document. */

@@ -112,7 +112,7 @@ export interface Mappings {
   readonly isOpen: boolean
   /** Completes the mappings with the section `realtime`. Throws `FieldError`. */
   rules(realtime: RealtimeSection): readonly UsageRule[]
-  /** Those of records: their volumes have been used, and nothing is requested. */
+  /** Those of records: their volumes have been used. Throws `FieldError`. */
   recordRules(): readonly UsageRule[]
 }
 
@@ -136,7 +136,7 @@ export function compileMappings(processor: Fields, path: string): Mappings {
     mainUsagets,
     isOpen: mappings.some(({ usagetField }) => usagetField !== null),
     rules: (realtime) => mappings.map((mapping) => complete(mapping, realtime)),
-    recordRules: () => mappings.map(recordRule),
+    recordRules: () => mappings.map((mapping) => recordRule(mapping, path)),
   }
 }
 
@@ -287,7 +287,12 @@ function complete(mapping: Mapping, realtime: RealtimeSection): UsageRule {
   }
 }
 
-function recordRule({ usaget, usagetField, matches, requested, fields }: Mapping): UsageRule {
+function recordRule(mapping: Mapping, path: string): UsageRule {
+  const { usaget, usagetField, matches, requested, fields } = mapping
+  if (requested === NEVER_REQUESTED) {
+    const why = 'is missing: nothing else tells what was used'
+    throw new FieldError(`${path}.default_volume_src`, why)
+  }
   return {
     matches,
     usaget,

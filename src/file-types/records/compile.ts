@@ -78,8 +78,8 @@ export function compileRecordFileType(
 const SECRETS = ['password', 'key']
 
 /**
- * Where existing installations fetch files; not used. It must not have secrets: whoever reads the
- * settings would see them.
+ * Existing installations fetch files from there; here it is not used. It must not have secrets,
+ * which all readers of the settings would see.
  */
 function checkReceiver(value: unknown, path: string): void {
   if (isUnset(value)) return

@@ -38,7 +38,11 @@ export function explainRecords(
 function fileStep(records: readonly FileRecord[]): CheckStep {
   const lines = records.filter(({ problem }) => problem !== null).map(({ line }) => line)
   const { records: count = 0 } = records.at(-1)?.next ?? {}
-  const result = { records: count, shown: Math.min(records.length, SHOWN_MAX), unreadable: lines.slice(0, SHOWN_MAX) }
+  const result = {
+    records: count,
+    shown: Math.min(records.length, SHOWN_MAX),
+    unreadable: lines.slice(0, SHOWN_MAX),
+  }
   return { step: 'file', ok: lines.length === 0, result }
 }
 

@@ -1,6 +1,7 @@
 /**
  * Splits a file into records at line breaks, except at those within quotes (RFC 4180). Where a
- * record ends depends on the bytes only, never on how they are split into chunks.
+ * record ends depends on the bytes only, never on how they are split into chunks. The package that
+ * reads imports (csv-parse) does not go on behind a quote that is not closed.
  */
 
 /** Longest record without its line end, in bytes. */

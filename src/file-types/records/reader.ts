@@ -10,10 +10,7 @@ import {
 } from './record-files.ts'
 import { type LineType, type RecordParser, refused } from './syntax.ts'
 
-/**
- * By default from the beginning; `from` is `next` of a record, and the bytes before it are not
- * pushed.
- */
+/** By default from the beginning; `from` is `next` of a record. Bytes before it are not pushed. */
 export function openRecordReader(
   { parser }: RecordFileType,
   from: RecordPosition = FILE_START,
@@ -98,7 +95,8 @@ class Reader implements RecordReader {
     const placed = { frame, line, next: { offset: this.#offset, line: this.#line } }
     if (!this.#parser.hasFooter) return this.#recordOf(placed, false)
     const held = this.#held
-    this.#held = placed
+    // A copy: the caller may reuse the chunk.
+    this.#held = { ...placed, frame: { ...frame, bytes: Buffer.from(frame.bytes) } }
     return held === null ? null : this.#recordOf(held, false)
   }
 

@@ -1,7 +1,4 @@
-/**
- * Files of usage records: what a compiled file type of `type: usage` offers to whoever reads such
- * files. Pure: bytes are pushed in, records come out.
- */
+/** Files of usage records (`type: usage`). Pure: bytes are pushed in, records come out. */
 import { createHash } from 'node:crypto'
 import type { FieldProblem, MapContext, MappedRequest, Message, RatedFormat } from '../file-type.ts'
 import type { RecordParser } from './syntax.ts'

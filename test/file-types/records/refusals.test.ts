@@ -126,6 +126,10 @@ describe('a document', () => {
       'processor.usaget_mapping.0.parts is for messages only',
     ],
     [
+      processed({ default_usaget: 'call' }),
+      'processor.default_volume_src is missing: nothing else tells what was used',
+    ],
+    [
       processed({ usaget_mapping: undefined }),
       'processor.usaget_mapping is missing, and so are default_usaget and usaget_field',
     ],

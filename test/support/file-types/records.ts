@@ -45,6 +45,12 @@ export function readChunks(
   from?: RecordPosition,
 ): FileRecord[] {
   const reader = openRecordReader(recordType({ parser }), from)
-  const read = chunks.flatMap((chunk) => [...reader.push(Buffer.from(chunk))])
+  const read = chunks.flatMap((chunk) => {
+    const bytes = Buffer.from(chunk)
+    const records = [...reader.push(bytes)]
+    // As if the caller read the next chunk into the same buffer.
+    bytes.fill('"')
+    return records
+  })
   return [...read, ...reader.end()]
 }
