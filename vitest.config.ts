@@ -18,7 +18,7 @@ const FILES_AT_ONCE = 2 * Math.max(2, availableParallelism())
  * fuzzing, and files that start many processes or wait for timeouts.
  */
 const LONG: readonly string[] = [
-  'test/system/{kill,kill-full-load,prepaid-kill,events-kill,soak,disk-full,stop-disk-full,cycle-disk-full,cluster,rebuild}.test.ts',
+  'test/system/{kill,kill-full-load,prepaid-kill,events-kill,intake-kill,soak,disk-full,stop-disk-full,cycle-disk-full,cluster,rebuild}.test.ts',
   'test/system/{auditor,clock,customers,cycle-kill,hostile,listeners,live,mass-release,mend,sweep}.test.ts',
   'test/system/{outages,diameter,dialects,entities,billing}/**/*.test.ts',
   'test/embedded/redis-disk-full.test.ts',
@@ -94,7 +94,7 @@ export default defineConfig({
         [BROWSER],
       ),
       project('stores', [
-        'test/{stores,ledger,catalog,workers,recorder,embedded,store,notifications}/**/*.test.ts',
+        'test/{stores,ledger,catalog,workers,recorder,embedded,store,notifications,intake}/**/*.test.ts',
         'packages/embedded-mongo/test/**/*.test.ts',
         ...STORED_BILLING,
       ]),

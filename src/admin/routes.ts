@@ -27,6 +27,7 @@ import { HEALTH_ENDPOINTS, type HealthChecks } from './health.ts'
 import { HEARTBEAT_ENDPOINT, INTERFACE_VERSION } from './heartbeat.ts'
 import { addEndpoints } from './http/endpoint.ts'
 import { addEntityApi } from './http/entity-routes.ts'
+import { lazyIntake } from './lazy-intake.ts'
 import { addLiveRoutes } from './live/routes.ts'
 import { METRICS_ENDPOINT } from './metrics.ts'
 import { chargingDocument } from './openapi/charging.ts'
@@ -113,6 +114,8 @@ function addEntities(server: FastifyInstance, { entityApi, auth, log }: RoutePar
 function addActions(server: FastifyInstance, parts: RouteParts): void {
   const { config, catalog, redis, clock, log, audit, auth, entityApi } = parts
   const { ledger } = entityApi.stores
+  const intake = lazyIntake({ catalog, ledger, clock, config })
+  server.addHook('onClose', () => intake.close())
   addActionRoutes(server, {
     catalog,
     ledger,
@@ -128,6 +131,7 @@ function addActions(server: FastifyInstance, parts: RouteParts): void {
     reports: parts.reports,
     liveCatalogue: parts.liveCatalogue,
     checkFileType: parts.checkFileType,
+    intake: intake.open,
     cardGuesses: parts.cardGuesses,
     actions: ACTIONS,
     permits: auth.permits,

@@ -71,6 +71,12 @@ import type { SecondFactorDocument } from './records/second-factor.ts'
 import { STATISTICS_INDEXES, type StatisticsDocument } from './records/statistics-document.ts'
 import type { BalanceDocument } from './records/usage/balance-document.ts'
 import type { LineDocument } from './records/usage/documents.ts'
+import {
+  INTAKE_FILE_INDEXES,
+  INTAKE_REJECTED_INDEXES,
+  type IntakeFileDocument,
+  type IntakeRejectedDocument,
+} from './records/usage/intake-documents.ts'
 import type { CarriedDocument } from './records/usage/line-sums.ts'
 import { REBALANCE_INDEXES, type RebalanceDocument } from './records/usage/rebalance-document.ts'
 import { LATE_LINE_INDEXES } from './records/usage/uninvoiced.ts'
@@ -178,6 +184,9 @@ export interface Collections {
   readonly statistics: Collection<StatisticsDocument>
   /** Requests to rate lines again. */
   readonly rebalance: Collection<RebalanceDocument>
+  /** Files of usage records, and their records that were rejected (intake). */
+  readonly intakefiles: Collection<IntakeFileDocument>
+  readonly intakerejected: Collection<IntakeRejectedDocument>
   /** Audit records (audit/). */
   readonly audit: Collection<AuditDocument>
   /** Removed ranges of the audit chain, and how far it was forwarded. */
@@ -220,6 +229,8 @@ type RecordCollection =
   | 'outbox'
   | 'statistics'
   | 'rebalance'
+  | 'intakefiles'
+  | 'intakerejected'
 
 const RECORD_INDEXES: Readonly<Record<RecordCollection, readonly IndexDescription[]>> = {
   lines: [
@@ -260,6 +271,8 @@ const RECORD_INDEXES: Readonly<Record<RecordCollection, readonly IndexDescriptio
   outbox: OUTBOX_INDEXES,
   statistics: STATISTICS_INDEXES,
   rebalance: REBALANCE_INDEXES,
+  intakefiles: INTAKE_FILE_INDEXES,
+  intakerejected: INTAKE_REJECTED_INDEXES,
 }
 
 export function collectionsOf(db: Db): UnguardedCollections {
@@ -306,6 +319,8 @@ export function collectionsOf(db: Db): UnguardedCollections {
     secondfactors: db.collection('secondfactors'),
     statistics: db.collection('statistics'),
     rebalance: db.collection('rebalance_queue'),
+    intakefiles: db.collection('intake_files'),
+    intakerejected: db.collection('intake_rejected'),
     audit: db.collection('audit'),
     auditchain: db.collection('auditchain'),
   }

@@ -13,7 +13,15 @@ export interface OptionSpec {
   readonly help: string
 }
 
-type OperandName = 'CATEGORY' | 'COLLECTION' | 'FILE' | 'NAME' | 'REV' | 'RULE' | 'SESSION-ID'
+type OperandName =
+  | 'CATEGORY'
+  | 'COLLECTION'
+  | 'FILE'
+  | 'ID'
+  | 'NAME'
+  | 'REV'
+  | 'RULE'
+  | 'SESSION-ID'
 
 /** By name; all of the command are present unless help is requested. */
 export type Operands = Readonly<Record<OperandName, string>>

@@ -5,6 +5,7 @@ import { type CommandSpec, common, json, nameOf, sid, text, toggle } from './com
 import { CYCLE_COMMANDS } from './cycle-commands.ts'
 import { ENTITY_COMMANDS, FIELD_COMMANDS, FILE_TYPE_COMMANDS } from './document-commands.ts'
 import { EVENT_COMMANDS } from './event-commands.ts'
+import { INTAKE_COMMANDS } from './intake-commands.ts'
 import type { Shell } from './shell.ts'
 import { versionOf } from './version.ts'
 
@@ -274,6 +275,7 @@ export const COMMANDS: readonly CommandSpec[] = [
   ...EXTERNAL_COMMANDS,
   ...EVENT_COMMANDS,
   ...CARD_COMMANDS,
+  ...INTAKE_COMMANDS,
   {
     name: 'diameter send',
     help: 'Send credit-control requests to a node over Diameter, and show its answers.',

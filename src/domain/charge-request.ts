@@ -98,6 +98,11 @@ export interface ChargeRequest extends Pick<SessionIdentity, 'origin' | 'session
   fields: Readonly<Record<string, string>> | null
   /** Absent or null if the network element does not report its state. */
   client?: CreditControlClient | null
+  /**
+   * For an `event`: a usage record of a file. Its session id is never used for another one, so that
+   * its lines have the same stamps whenever it is charged; it cannot be refunded.
+   */
+  isRecord?: true
 }
 
 /** `ServiceRequest.serviceIdentifier` for these numbers. */

@@ -2,6 +2,7 @@
 import type { SegmentChange } from './charge-program.ts'
 import type { Counts } from './counts.ts'
 import type { Line } from './line.ts'
+import { RECORD_OPENED_MS } from './replay.ts'
 import type { ServiceSession, Session } from './session.ts'
 
 /** The last session tag: it is needed for the stored answer of a session, then for its next one. */
@@ -16,6 +17,12 @@ export function sessionTagOf(sessionKey: string, { openedMs }: Pick<Session, 'op
   lastOpenedMs = openedMs
   lastTag = `${sessionKey}-${openedMs.toString(36)}`
   return lastTag
+}
+
+/** Stamps of the lines of a usage record, if all of its services are charged. */
+export function recordStamps(sessionKey: string, services: number): string[] {
+  const tag = sessionTagOf(sessionKey, { openedMs: RECORD_OPENED_MS })
+  return Array.from({ length: services }, (_, index) => `${tag}-${index + 1}-1`)
 }
 
 /** Identifies the processing of one request, the `count`th of its session. */

@@ -12,6 +12,15 @@ import { newlyUsed, serviceOf } from './session-services.ts'
 /** Number of answers stored for a session whose requests have no number. */
 export const ANSWERS_KEPT_UNNUMBERED = 8
 
+/** `openedMs` of usage records, so that the stamps of their lines do not depend on the time. */
+export const RECORD_OPENED_MS = 0
+
+/**
+ * How long a usage record keeps its outcome, unless that of all requests is kept for less: there
+ * may be millions. Until then the recorder has written its line, or the intake waits (src/intake).
+ */
+export const RECORD_REPLAY_MS = 60_000
+
 /** The stored outcome of the same request, or null. */
 export function findAnswer(
   session: Session,

@@ -34,7 +34,7 @@ const NULL = -1
 
 /** Flags of a request; kind and subscriber key are in the higher bits. */
 const [TIME_GIVEN, BALANCES, PRETEND, REFUND, KIND, SUBSCRIBER_KEY] = [1, 2, 4, 8, 16, 64] as const
-const HAS_CLIENT = 256
+const [HAS_CLIENT, RECORD] = [256, 512] as const
 /** Flags of a requested service. */
 const [TOTAL, UNTAXED, CHECKS_CREDIT, HAS_IDENTIFIER, HAS_PARTS] = [1, 2, 4, 8, 16] as const
 const OPENS_WITHOUT_CREDIT = 32
@@ -72,6 +72,7 @@ function writeRequest(request: ChargeRequest): void {
   if (request.wantBalances) bits += BALANCES
   if (request.pretend) bits += PRETEND
   if (request.refund) bits += REFUND
+  if (request.isRecord === true) bits += RECORD
   const { client = null } = request
   if (client !== null) bits += HAS_CLIENT
   writer.number(bits)
@@ -125,6 +126,7 @@ function readRequest(reader: TaskReader): ChargeRequest {
     fields,
   }
   if (client !== null) request.client = client
+  if (bits & RECORD) request.isRecord = true
   return request
 }
 

@@ -4,7 +4,7 @@
  */
 import { plainOutcome } from '../domain/charge-outcome.ts'
 import { type ChargeRequest, opensSession, type ServiceRequest } from '../domain/charge-request.ts'
-import { FOREIGN_EVENT, findAnswer, sequenceErrorOf } from '../domain/replay.ts'
+import { FOREIGN_EVENT, findAnswer, RECORD_OPENED_MS, sequenceErrorOf } from '../domain/replay.ts'
 import { hasNoUsage } from '../domain/segment.ts'
 import type { Session } from '../domain/session.ts'
 import { newlyUsed, serviceOf } from '../domain/session-services.ts'
@@ -104,7 +104,7 @@ function openSession(view: ChargeView, request: ChargeRequest, context: ChargeCo
       sessionId: request.sessionId,
     },
     state: 'open',
-    openedMs: context.nowMs,
+    openedMs: request.isRecord === true ? RECORD_OPENED_MS : context.nowMs,
     client: null,
     expiresMs: 0,
     lastNumber: -1,

@@ -2,7 +2,7 @@
 import type { ChargeOutcome } from '../domain/charge-outcome.ts'
 import type { AfterBoundary } from '../domain/charge-program.ts'
 import type { ChargeRequest, CreditControlClient } from '../domain/charge-request.ts'
-import { addAnswer } from '../domain/replay.ts'
+import { addAnswer, RECORD_REPLAY_MS } from '../domain/replay.ts'
 import type { Session } from '../domain/session.ts'
 import type { ChargeContext, IdentifiedRequest } from './decision.ts'
 
@@ -14,7 +14,7 @@ export function finishSession(
   refused: boolean,
   { settings, nowMs }: ChargeContext,
 ): void {
-  const { kind, requestNumber } = request
+  const { kind, requestNumber, isRecord = false } = request
   session.processed += 1
   session.client = latestClient(session.client, request.client)
   if (requestNumber >= 0) session.lastNumber = requestNumber
@@ -26,9 +26,12 @@ export function finishSession(
   const livesUntilMs = nowMs + settings.validityMs + settings.graceMs
   // If the clock was set back when the thread started, an earlier grant must not be shortened.
   if (open) session.expiresMs = Math.max(session.expiresMs, livesUntilMs)
-  else session.expiresMs = nowMs + settings.replayMs
+  else {
+    const { replayMs } = settings
+    session.expiresMs = nowMs + (isRecord ? Math.min(replayMs, RECORD_REPLAY_MS) : replayMs)
+  }
   // Usage reported after expiry and refunds of an event need the services.
-  const isNeeded = open || session.state === 'expired' || kind === 'event'
+  const isNeeded = open || session.state === 'expired' || (kind === 'event' && !isRecord)
   if (!isNeeded || refused) session.services = []
 }
 

@@ -256,12 +256,14 @@ export class SessionWork implements UnitWork<WorkState> {
     const { kind, pretend } = this.#request
     const { used, requested } = effective
     const isUnused = !this.#hasExpired && endsUnused(kind, requested, used, service)
-    const ends = kind === 'release' || isUnused
+    // Usage of an event that requests nothing is complete: no later report continues its segment.
+    const isComplete = kind === 'event' && used > 0 && requested === 0
+    const ends = kind === 'release' || isUnused || isComplete
     const end = this.#hasExpired ? 'expired' : ends ? 'closed' : 'none'
     const { granting, after } = this.#termsOf(effective, rated.start)
     const more = { carriedReservation, after, isUnused }
     const settled = this.#states.settle(service, used, requested, granting, end, more)
-    if (isUnused && kind === 'event') this.#states.store(reopened(settled))
+    if (ends && kind === 'event') this.#states.store(reopened(settled))
     if (effective.requested === 0) return this.#settledOnly(effective)
     if (settled.granted === 0) {
       const nothing = denied(effective, 'noCredit')

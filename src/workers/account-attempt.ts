@@ -7,6 +7,7 @@ import { isUnchanged, type OwnerState } from '../domain/bucket.ts'
 import type { Reason } from '../domain/charge-outcome.ts'
 import type { BalanceEvent } from '../domain/events/event.ts'
 import type { Line } from '../domain/line.ts'
+import { RECORD_OPENED_MS, RECORD_REPLAY_MS } from '../domain/replay.ts'
 import type { Session } from '../domain/session.ts'
 import {
   type AccountCommit,
@@ -225,14 +226,20 @@ export class AccountAttempt {
     )
   }
 
-  /** A closed session is looked up only by retransmissions, so its entry is short-lived. */
+  /**
+   * A closed session is looked up only by retransmissions, so its entry is short-lived, and that of
+   * a usage record as short as its outcome.
+   */
   #timed({
     sessionKey,
     location,
     expected,
     session: { session },
   }: OpenedRegistration): RegistrationCommit {
-    const ttlMs = session.state === 'open' ? this.#ttl.openMs : this.#ttl.closedMs
+    const { openMs, closedMs } = this.#ttl
+    const isRecord = session.openedMs === RECORD_OPENED_MS
+    const endedMs = isRecord ? Math.min(closedMs, RECORD_REPLAY_MS * 2) : closedMs
+    const ttlMs = session.state === 'open' ? openMs : endedMs
     return { sessionKey, location, expected, ttlMs }
   }
 

@@ -104,6 +104,20 @@ describe('the lines of README.md', () => {
     expect(again.details.record_ids).toEqual(ids)
   })
 
+  it('price a file', async () => {
+    const [, lines = ''] = /^```sh file\n([\s\S]*?)\n```$/m.exec(readmeText()) ?? []
+    expect(lines.split('\n')).toHaveLength(2)
+    const counts = 'roaming.csv: 5 records, 5 charged'
+    expect(await paste(lines)).toEqual([
+      'created ROAMING',
+      counts,
+      '  call: 2 records, 185 units, 0.6 GBP',
+      '  data: 2 records, 31457280 units, 0 GBP',
+      '  sms: 1 records, 1 units, 0.04 GBP',
+    ])
+    expect((await paste(lines)).slice(0, 2)).toEqual(['replaced ROAMING', counts])
+  })
+
   it('also work with the client of TypeScript', async () => {
     const { stdout } = await product.run('client', 'add', 'shop', '--role', 'read,write')
     const secret = /^[0-9a-f]{32}$/m.exec(stdout)?.[0] ?? ''

@@ -80,8 +80,14 @@ const plainRequest: fc.Arbitrary<ChargeRequest> = fc.record({
 })
 
 const request = fc
-  .tuple(plainRequest, fc.option(fc.record({ name: text, stateId: number })))
-  .map(([one, client]) => (client === null ? one : { ...one, client }))
+  .tuple(plainRequest, fc.option(fc.record({ name: text, stateId: number })), fc.boolean())
+  .map(
+    ([one, client, isRecord]): ChargeRequest => ({
+      ...one,
+      ...(client !== null && { client }),
+      ...(isRecord && { isRecord }),
+    }),
+  )
 
 /** Structured clone of the value. */
 const quote = fc.option(

@@ -57,11 +57,13 @@ export const MODULES = {
     ...BASE,
     ...['rating', 'runtime', 'store', 'file-types', 'ledger', 'external', 'notifications'],
     ...['recorder', 'billing', 'requests', 'identity', 'entities', 'jobs', 'prepaid', 'reports'],
+    'intake',
   ],
+  intake: [...BASE, 'file-types', 'runtime', 'store', 'ledger', 'workers'],
   cli: [
     ...BASE,
     ...['rating', 'runtime', 'store', 'file-types', 'ledger', 'external', 'billing', 'embedded'],
-    ...['requests', 'identity', 'entities', 'jobs', 'prepaid', 'reports', 'admin'],
+    ...['requests', 'identity', 'entities', 'jobs', 'prepaid', 'reports', 'intake', 'admin'],
   ],
   embedded: ['config', 'runtime'],
 } as const satisfies Record<string, readonly string[]>

@@ -17,7 +17,7 @@ export const ROTATED_PART = 'system'
 export const FIFTHS: readonly (readonly string[])[] = [
   ['stop-disk-full', 'entities/kill', 'disk-full', 'outages/mongo'],
   ['events-kill', 'outages/backlog', 'outages/redis', 'outages/clock', 'outages/inline-worker'],
-  ['cycle-kill', 'outages/worker', 'outages/recorder', 'cycle-disk-full'],
+  ['cycle-kill', 'intake-kill', 'outages/worker', 'outages/recorder', 'cycle-disk-full'],
   ['kill', 'diameter/kill', 'soak', 'outages/realtime'],
   ['prepaid-kill', 'kill-full-load', 'billing/kill', 'frozen', 'diameter/outages'],
 ].map((names) => names.map((name) => `test/system/${name}.test.ts`))

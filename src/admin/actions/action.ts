@@ -15,6 +15,7 @@ import type { EntityApi } from '../../entities/api.ts'
 import type { ActionName } from '../../entities/definitions/definition.ts'
 import type { CheckFileType } from '../../file-types/check-report.ts'
 import type { RouteAccess } from '../../identity/access.ts'
+import type { Intake } from '../../intake/open-intake.ts'
 import type { CycleParts } from '../../jobs/cycle/cycle.ts'
 import type { Ledger } from '../../ledger/ledger.ts'
 import type { CardGuesses } from '../../prepaid/cards/guesses.ts'
@@ -56,6 +57,8 @@ export interface ActionStores {
   readonly liveCatalogue: LiveCatalogue
   /** Decodes messages; absent on a server without the formats of charging. */
   readonly checkFileType?: CheckFileType | undefined
+  /** Charges usage records; absent on a server without charging. */
+  readonly intake?: (() => Promise<Intake>) | undefined
 }
 
 /** One call of an action. */

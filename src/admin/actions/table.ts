@@ -29,6 +29,8 @@ import { subscribers } from './deprecated/subscribers.ts'
 import { filetypecheck } from './filetype-check.ts'
 import { filetypes } from './filetypes.ts'
 import { generateexpected } from './generate-expected.ts'
+import { lines, linesdrop, linesresubmit } from './lines/charge-lines.ts'
+import { linesfiles, linesrejected } from './lines/files.ts'
 import { onetimeinvoice } from './onetime-invoice.ts'
 import { operations } from './operations.ts'
 import { pay } from './pay.ts'
@@ -84,6 +86,11 @@ export const ACTIONS: readonly Action[] = [
   filetypes,
   filetypecheck,
   resetlines,
+  lines,
+  linesfiles,
+  linesrejected,
+  linesresubmit,
+  linesdrop,
   balance,
   datausage,
   activity,

@@ -1,0 +1,78 @@
+/** Files of usage records, and records that were rejected (src/intake). */
+import type { IndexDescription } from 'mongodb'
+
+/** Usage of one type that was charged. */
+export interface IntakeTotal {
+  usaget: string
+  records: number
+  units: number
+  /** Before tax. */
+  price_micros: number
+}
+
+/** Numbers of data records. Their sum is `read`. */
+export interface IntakeCounts {
+  read: number
+  charged: number
+  /** Records that were charged before, by this file or another one. */
+  duplicates: number
+  /** Records that the filters of the file type exclude from charging. */
+  filtered: number
+  rejected: number
+}
+
+/** Where the next record begins (file-types/records/record-files.ts). */
+export interface IntakePosition {
+  offset: number
+  line: number
+  records: number
+  hasTrailer: boolean
+}
+
+export interface IntakeFileDocument extends IntakeCounts {
+  /** Digest of name, file type and content. */
+  _id: string
+  name: string
+  file_type: string
+  size: number
+  /** `failed`: the file is not what its trailer says; its records are charged. */
+  state: 'running' | 'done' | 'failed'
+  /** Why it failed; empty otherwise. */
+  error: string
+  /** The process that works on it: one that finds another name stops. */
+  owner: string
+  /** The end of what is committed and counted. */
+  position: IntakePosition
+  /**
+   * The records under way after the position: where they end, and the lines that were charged
+   * before this file was. Null if there are none.
+   */
+  chunk: { end: number; duplicates: number[] } | null
+  totals: IntakeTotal[]
+  begun: Date
+  updated: Date
+}
+
+export interface IntakeRejectedDocument {
+  /** File and line. */
+  _id: string
+  file: string
+  file_name: string
+  file_type: string
+  line: number
+  /** The record as it is in the file. */
+  text: string
+  /** The field that cannot be read, or `record`. */
+  field: string
+  reason: string
+  state: 'waiting' | 'corrected' | 'dropped'
+  created: Date
+  updated: Date
+}
+
+export const INTAKE_FILE_INDEXES: readonly IndexDescription[] = [{ key: { begun: -1 } }]
+
+export const INTAKE_REJECTED_INDEXES: readonly IndexDescription[] = [
+  { key: { file: 1, line: 1 } },
+  { key: { state: 1, created: -1 } },
+]

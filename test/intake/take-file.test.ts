@@ -1,0 +1,221 @@
+import { afterEach, describe, expect, it, vi } from 'vitest'
+import { plainOutcome } from '../../src/domain/charge-outcome.ts'
+import { oldestEntryMs } from '../../src/ledger/streams.ts'
+import { type CallRecord, COUNTED_CALLS } from '../support/intake/call-records.ts'
+import {
+  AID,
+  type IntakeScene,
+  MSISDN,
+  openIntakeScene,
+  SID,
+  UNITS,
+} from '../support/intake/intake-scene.ts'
+import { useOpenedEach } from '../support/opened.ts'
+import { loadOwner } from '../support/recorder/accounts.ts'
+import { startTestDrain } from '../support/recorder/test-drain.ts'
+
+const scene = useOpenedEach(
+  () => openIntakeScene(),
+  (opened) => opened.close(),
+)
+
+const AT = '2026-10-10T00:00:00Z'
+
+const record = (id: string, more: Partial<CallRecord> = {}) =>
+  JSON.stringify({ id, used: 10, msisdn: MSISDN, at: AT, ...more })
+
+/** Records of 10 units each. */
+const records = (count: number) => Array.from({ length: count }, (_, index) => record(`r${index}`))
+
+const fileOf = (lines: readonly string[]) => lines.map((line) => `${line}\n`).join('')
+
+const drains: { stop(drainMs: number): Promise<void> }[] = []
+afterEach(async () => {
+  for (const drain of drains.splice(0)) await drain.stop(5_000)
+})
+
+/** Writes lines to MongoDB, as a recorder does. */
+async function recordAll(): Promise<void> {
+  const drain = await startTestDrain(scene().stores)
+  await expect.poll(() => oldestEntryMs(scene().stores.ledger)).toBeNull()
+  await drain.stop(5_000)
+}
+
+async function spent(): Promise<number> {
+  const { buckets } = await loadOwner(scene().stores.ledger, AID, SID)
+  return UNITS - (buckets[0]?.free ?? 0)
+}
+
+async function lines() {
+  const { catalog } = scene().stores
+  return catalog.lines.find({ type: 'realtime' }, { projection: { _id: 0 } }).toArray()
+}
+
+describe('a file of usage records', () => {
+  it('is charged, with a closed line for each record', async () => {
+    const path = scene().file('a.jsonl', fileOf(records(50)))
+    expect(await scene().take(path)).toMatchObject({
+      ...{ name: 'a.jsonl', file_type: 'calls', state: 'done', error: '' },
+      ...{ read: 50, charged: 50, duplicates: 0, filtered: 0, rejected: 0, chunk: null },
+      totals: [{ usaget: 'data', records: 50, units: 500, price_micros: 0 }],
+    })
+    await recordAll()
+    expect(await lines()).toHaveLength(50)
+    expect((await lines())[0]).toMatchObject({ state: 'closed', usagev: 10 })
+    expect(await spent()).toBe(500)
+  })
+
+  it('is read once; records of another file are duplicates', async () => {
+    const text = fileOf(records(30))
+    const path = scene().file('a.jsonl', text)
+    const first = await scene().take(path)
+    expect(await scene().take(path, { worker: { process: () => Promise.reject() } })).toEqual({
+      ...first,
+      owner: expect.any(String),
+    })
+    const counts = { state: 'done', read: 30, charged: 0, duplicates: 30, totals: [] }
+    expect(await scene().take(scene().file('b.jsonl', text))).toMatchObject(counts)
+    await recordAll()
+    expect(await scene().take(scene().file('c.jsonl', text))).toMatchObject(counts)
+    expect(await spent()).toBe(300)
+  })
+
+  it('has each record once, wherever it is repeated in the file', async () => {
+    const all = [...records(50), record('r49'), record('r0'), record('r45'), record('new')]
+    const path = scene().file('a.jsonl', fileOf(all))
+    expect(await scene().take(path)).toMatchObject({ read: 54, charged: 51, duplicates: 3 })
+    expect(await spent()).toBe(510)
+  })
+
+  it('keeps a record without a known subscriber or a field, and does not charge it', async () => {
+    const wrong = [record('r1', { msisdn: '1' }), '{', record('r2', { msisdn: undefined as never })]
+    const path = scene().file(
+      'a.jsonl',
+      fileOf([record('r0'), ...wrong, record('r3', { used: 0 })]),
+    )
+    const file = await scene().take(path)
+    expect(file).toMatchObject({ read: 5, charged: 1, rejected: 3, filtered: 1, state: 'done' })
+    const kept = await scene().stores.catalog.intakerejected.find({}).sort({ line: 1 }).toArray()
+    const common = { file: file._id, file_name: 'a.jsonl', file_type: 'calls', state: 'waiting' }
+    expect(kept).toMatchObject([
+      { ...common, line: 2, text: wrong[0], field: 'record', reason: 'Subscriber not found' },
+      { ...common, line: 3, text: '{', field: 'record', reason: 'is not JSON' },
+      {
+        ...common,
+        line: 4,
+        text: wrong[2],
+        field: 'sid',
+        reason: 'is required, or msisdn or imsi in its place',
+      },
+    ])
+  })
+
+  it('fails if its trailer says so, with its records charged', async () => {
+    const path = scene().file('a.jsonl', fileOf([...records(3), '{"count":4}']))
+    const failed = { state: 'failed', read: 3, charged: 3 }
+    const error = 'line 4: count is 4, and the file has 3 records'
+    expect(await scene().take(path, {}, COUNTED_CALLS)).toMatchObject({ ...failed, error })
+    expect(await scene().take(path, {}, COUNTED_CALLS)).toMatchObject({ ...failed, error })
+  })
+})
+
+describe('an interrupted file', () => {
+  /** A worker that charges some batches, and then fails before or after it has charged one. */
+  function dying(batches: number, chargesLast: boolean): IntakeScene['worker'] {
+    const { worker } = scene()
+    let left = batches
+    return {
+      ...worker,
+      async process(task) {
+        if (task.requests.length > 0) left -= 1
+        if (left >= 0) return worker.process(task)
+        if (chargesLast) await worker.process(task)
+        throw new Error('killed')
+      },
+    }
+  }
+
+  it.each([
+    ['before a chunk is charged, and not recorded', 0, false, false],
+    ['after a chunk is charged, and not recorded', 1, true, false],
+    ['after a chunk is charged and recorded', 1, true, true],
+    ['after the first chunk is charged and recorded', 0, true, true],
+  ])('continues, if it ended %s', async (_, batches, chargesLast, isRecorded) => {
+    const all = [...records(70), record('r69'), record('r3')]
+    const path = scene().file('a.jsonl', fileOf(all))
+    // Not MongoDB: the subscriber is cached from then on.
+    await scene().take(scene().file('other.jsonl', fileOf([record('other'), record('r5')])))
+    if (isRecorded) await recordAll()
+    const killed = scene().take(path, { worker: dying(batches, chargesLast) })
+    await expect(killed).rejects.toThrow('killed')
+    if (isRecorded) await recordAll()
+    expect(await scene().take(path)).toMatchObject({
+      ...{ state: 'done', read: 72, charged: 69, duplicates: 3 },
+      totals: [{ usaget: 'data', records: 69, units: 690 }],
+    })
+    await recordAll()
+    expect(await lines()).toHaveLength(71)
+    expect(await spent()).toBe(710)
+  })
+
+  it('stops for another process that takes it over', async () => {
+    const path = scene().file('a.jsonl', fileOf(records(70)))
+    const { worker } = scene()
+    let second: Promise<unknown> | null = null
+    const first = scene().take(path, {
+      worker: {
+        async process(task) {
+          second ??= scene().take(path)
+          await second
+          return worker.process(task)
+        },
+      },
+    })
+    await expect(first).rejects.toThrow('another process works on a.jsonl')
+    expect(await second).toMatchObject({ state: 'done', charged: 70, duplicates: 0 })
+    expect(await spent()).toBe(700)
+  })
+})
+
+describe('an outage', () => {
+  it('postpones records, and rejects none', async () => {
+    const path = scene().file('a.jsonl', fileOf(records(30)))
+    const { worker, intake } = scene()
+    const onWait = vi.fn()
+    let attempts = 0
+    const failing: IntakeScene['worker'] = {
+      ...worker,
+      async process(task) {
+        attempts += 1
+        const { outcomes, stats } = await worker.process(task)
+        if (attempts > 4) return { outcomes, stats }
+        // Charged, but the answer is lost.
+        return { outcomes: outcomes.map(() => plainOutcome('storeDown', 'redis: gone')), stats }
+      },
+    }
+    const patience = { ...intake.patience, onWait }
+    const file = await scene().take(path, { worker: failing, patience })
+    expect(file).toMatchObject({ state: 'done', charged: 30, duplicates: 0, rejected: 0 })
+    expect(onWait).toHaveBeenCalledWith('redis: gone')
+    expect(onWait).toHaveBeenLastCalledWith(null)
+    expect(await spent()).toBe(300)
+  })
+
+  it('of the recorder makes a file wait: the ledger will forget its records', async () => {
+    const { ledger } = scene().stores
+    const text = fileOf(records(5))
+    await scene().take(scene().file('a.jsonl', text))
+    await expect
+      .poll(async () => Date.now() - ((await oldestEntryMs(ledger)) ?? 0))
+      .toBeGreaterThan(50)
+    const waits: (string | null)[] = []
+    const { patience } = scene().intake
+    const taken = scene().take(scene().file('b.jsonl', text), {
+      replayMs: 100,
+      patience: { ...patience, onWait: (reason) => void waits.push(reason) },
+    })
+    await expect.poll(() => waits).toContain('the recorder lags behind')
+    drains.push(await startTestDrain(scene().stores))
+    expect(await taken).toMatchObject({ charged: 0, duplicates: 5 })
+  })
+})
