@@ -61,7 +61,9 @@ export function readOne(
   text: string,
 ): Pick<FileRecord, 'message' | 'problem' | 'line' | 'text'> {
   const reader = openRecordReader(fileType, { offset: 1, line, records: 1, hasTrailer: false })
-  const all = [...reader.push(Buffer.from(`${text}\n`)), ...reader.end()]
+  // The last record would be taken for the trailer.
+  const trailer = fileType.parser.hasFooter ? '-\n' : ''
+  const all = [...reader.push(Buffer.from(`${text}\n${trailer}`)), ...reader.end()]
   const [first, second] = all.filter(({ isControl }) => !isControl)
   if (first !== undefined && second === undefined) return { ...first, line, text }
   const why = first === undefined ? 'is missing' : 'must be one'

@@ -3,9 +3,11 @@ import {
   dropRecord,
   listRejected,
   type Resubmission,
+  readOne,
   resubmitRecord,
 } from '../../src/intake/rejected.ts'
 import { DEMO_BY } from '../support/catalog/store.ts'
+import { CSV, recordType } from '../support/file-types/records.ts'
 import { CALLS } from '../support/intake/call-records.ts'
 import {
   AID,
@@ -84,5 +86,12 @@ describe('a rejected record', () => {
     expect(await resubmit(id)).toEqual({ state: 'unknown', reason: '' })
     const dropped = { state: 'dropped', updated: new Date(5) }
     expect(await catalog.intakerejected.findOne({ _id: id })).toMatchObject(dropped)
+  })
+})
+
+describe('a record alone', () => {
+  it.each([{}, { csv_has_footer: true }])('is no trailer: %j', (more) => {
+    const read = readOne(recordType({ parser: { ...CSV, ...more } }), 7, '1,2,3,4')
+    expect(read).toMatchObject({ line: 7, problem: null, message: { when: '1', seconds: '4' } })
   })
 })

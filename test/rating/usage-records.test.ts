@@ -90,7 +90,7 @@ describe('a usage record', () => {
     const scene = new RatingFixture()
     const services = [serviceRequest({ used: 10 }), serviceRequest({ usaget: 'call', used: 61 })]
     expect(scene.send(record(0, { services })).services).toMatchObject([{ cost: 0 }, { cost: 25 }])
-    expect(scene.lines.map(({ state, usaget }) => `${usaget} ${state}`)).toEqual([
+    expect(scene.lines.map(({ state, service }) => `${service.usaget} ${state}`)).toEqual([
       'data closed',
       'call closed',
     ])

@@ -73,7 +73,7 @@ async function withIntake<T>(
     return await act(await intake())
   } catch (error) {
     if (!(error instanceof Error) || error.name !== 'RecordFileTypeError') throw error
-    throw new ActionError(error.message)
+    throw new ActionError(error.message, { path: 'file_type', code: 'unknown' })
   }
 }
 
@@ -107,7 +107,7 @@ export const linesresubmit = action({
     const { state, reason } = await withIntake(call, (intake) =>
       intake.resubmit(id, corrected ?? null, actor),
     )
-    if (state === 'unknown') throw new ActionError(NONE_WAITS)
+    if (state === 'unknown') throw new ActionError(NONE_WAITS, { path: 'id', code: 'unknown' })
     return { state, reason }
   },
 })
@@ -121,7 +121,8 @@ export const linesdrop = action({
   answer: {},
   example: { parameters: { id: 'dkJ1b0Yy5Zl2bW9kZWxzIQ:17' }, answer: {} },
   async run({ id }, { catalog, actor, nowMs }) {
-    if (!(await dropRecord(catalog, id, actor, nowMs))) throw new ActionError(NONE_WAITS)
+    if (!(await dropRecord(catalog, id, actor, nowMs)))
+      throw new ActionError(NONE_WAITS, { path: 'id', code: 'unknown' })
     return {}
   },
 })
