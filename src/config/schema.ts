@@ -144,6 +144,7 @@ export const ConfigSchema = section({
     importsDays: integer(0, 36_500),
     jobsDays: integer(0, 36_500),
     eventsDays: integer(0, 36_500),
+    intakeDays: integer(0, 36_500),
   }),
   jobs: section({
     pollMs: integer(10, 60 * SECOND_MS),

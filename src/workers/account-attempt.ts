@@ -8,6 +8,7 @@ import type { Reason } from '../domain/charge-outcome.ts'
 import type { BalanceEvent } from '../domain/events/event.ts'
 import type { Line } from '../domain/line.ts'
 import { RECORD_OPENED_MS, RECORD_REPLAY_MS } from '../domain/replay.ts'
+import type { Payment } from '../domain/segment-parts.ts'
 import type { Session } from '../domain/session.ts'
 import {
   type AccountCommit,
@@ -51,7 +52,7 @@ export class AccountAttempt {
   reservations = 0
   /** Whether a request had a sequence error. */
   hasSequenceError = false
-  /** Whether a refund credited buckets, as otherwise only operations do. */
+  /** Whether a refund or a falling price credited buckets, as otherwise only operations do. */
   #isCredited = false
   readonly #aid: number
   readonly #ttl: DirectoryTtl
@@ -101,7 +102,7 @@ export class AccountAttempt {
     item.tentativeOutcome = outcome
     this.hasSequenceError ||= isSequenceError(outcome.reason)
     if (commit === null) return
-    this.#isCredited ||= item.request.refund
+    this.#isCredited ||= item.request.refund || creditsMoney(commit)
     if (!item.request.refund) {
       for (const { granted } of outcome.services) if (granted > 0) this.reservations += 1
     }
@@ -269,6 +270,18 @@ const NO_REGISTRATIONS: RegistrationCommit[] = []
 const NO_LINES: Line[] = []
 const NO_EVENTS: BalanceEvent[] = []
 const NO_CHANGES: CreditEvent[] = []
+
+/** A price that has fallen since credits what was debt (domain/overcharge.ts). */
+function creditsMoney({ session, lines }: ChargeCommit): boolean {
+  for (const { segment } of session.services) {
+    if (segment !== null && segment.counts.payments.some(isCredit)) return true
+  }
+  return lines.some(({ counts }) => counts.payments.some(isCredit))
+}
+
+function isCredit({ kind }: Payment): boolean {
+  return kind === 'creditedMoney'
+}
 
 function isSequenceError(reason: Reason): boolean {
   switch (reason) {

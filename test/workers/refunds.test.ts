@@ -1,11 +1,19 @@
 import { describe, expect, it } from 'vitest'
 import { type ChargeRequest, serviceRequest } from '../../src/domain/charge-request.ts'
 import { openStreamReader } from '../../src/ledger/streams.ts'
+import { FALLING } from '../support/domain/tariffs.ts'
 import { READ_BYTES } from '../support/ledger.ts'
 import { useTwoNodes } from '../support/workers/nodes.ts'
-import { MONEY, NOW_MS, REPLAY_MS, request, service } from '../support/workers/processor-fixture.ts'
+import {
+  DEFAULT_TARIFFS,
+  MONEY,
+  NOW_MS,
+  REPLAY_MS,
+  request,
+  service,
+} from '../support/workers/processor-fixture.ts'
 
-const { scene, other } = useTwoNodes()
+const { scene, other } = useTwoNodes({ tariffs: { ...DEFAULT_TARIFFS, VOICE: { voice: FALLING } } })
 
 const event = request('event', 1, 0, [service(2_500_000)])
 const refund = (requestNumber = 1, more: Partial<ChargeRequest> = {}) =>
@@ -122,4 +130,17 @@ describe('a refund', () => {
     ])
     expect(new Set(lines.map(({ stamp }) => stamp)).size).toBe(2)
   })
+})
+
+it('a price that falls credits debt that has been repaid', async () => {
+  await scene().credit(1, MONEY, 50)
+  const use = (number: number, used: number) =>
+    request('update', 1, number, [serviceRequest({ usaget: 'voice', used, requested: 0 })])
+  await scene().charge(request('start', 1, 0, []))
+  expect((await scene().charge(use(1, 9)))[0]?.reason).toBe('granted')
+  await scene().credit(1, MONEY, 140, 'top-up')
+  expect((await scene().charge(use(2, 4)))[0]?.reason).toBe('granted')
+  const { buckets, owed, repaid } = (await scene().owner(1)).state
+  expect(buckets.reduce((sum, { free }) => sum + free, 0)).toBe(190 - 13)
+  expect(owed - repaid).toBe(0)
 })

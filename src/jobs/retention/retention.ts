@@ -5,10 +5,10 @@ import { monotonicMs } from '../../runtime/clock.ts'
 import { beginJob } from '../jobs.ts'
 import type { JobHandler } from '../runner.ts'
 import { removeLines } from './lines.ts'
-import { removeEvents, removeImports, removeJobs } from './others.ts'
+import { removeEvents, removeImports, removeIntake, removeJobs } from './others.ts'
 import type { Removal, RetentionConfig, RetentionParts } from './removal.ts'
 
-const COLLECTIONS = ['lines', 'audit', 'imports', 'jobs', 'reports', 'events'] as const
+const COLLECTIONS = ['lines', 'audit', 'imports', 'jobs', 'reports', 'events', 'intake'] as const
 
 type RetainedCollection = (typeof COLLECTIONS)[number]
 
@@ -26,6 +26,7 @@ const REMOVALS: Readonly<Record<Exclude<RetainedCollection, 'reports'>, Remove>>
   imports: removeImports,
   jobs: removeJobs,
   events: removeEvents,
+  intake: removeIntake,
 }
 
 function daysOf({
@@ -33,9 +34,17 @@ function daysOf({
   audit,
   reports: { keepHours },
 }: RetentionConfig): Record<RetainedCollection, number> {
-  const { linesDays: lines, importsDays: imports, jobsDays: jobs, eventsDays: events } = retention
+  const { linesDays, importsDays, jobsDays, eventsDays, intakeDays } = retention
   const reports = keepHours / HOURS_PER_DAY
-  return { lines, audit: audit.keepDays, imports, jobs, reports, events }
+  return {
+    lines: linesDays,
+    audit: audit.keepDays,
+    imports: importsDays,
+    jobs: jobsDays,
+    reports,
+    events: eventsDays,
+    intake: intakeDays,
+  }
 }
 
 /** `removeReports` removes expired files. */
