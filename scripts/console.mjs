@@ -75,7 +75,8 @@ async function scriptOfScalar() {
   const { statusCode, payload } = await server.inject('/reference/js/scalar.js')
   await server.close()
   if (statusCode !== 200) throw new Error(`the script of Scalar: HTTP ${statusCode}`)
-  return payload.replace(/\n\/\/# sourceMappingURL=.*\s*$/, '')
+  const license = readFileSync(join(root, 'node_modules/@scalar/fastify-api-reference/LICENSE'))
+  return `/*!\n${license}*/\n${payload.replace(/\n\/\/# sourceMappingURL=.*\s*$/, '')}`
 }
 
 /** Adds a text to files under a name with its hash, which it returns. */

@@ -1,5 +1,5 @@
 /** Returns an overcharge of a segment to the buckets that paid. */
-import type { BucketRef, OwnerSlot } from './bucket.ts'
+import type { Bucket, BucketRef, OwnerSlot } from './bucket.ts'
 import { findBucket, type SettlementWork, writableBucket } from './copy-on-write.ts'
 import { CREDIT, isGroupCounter } from './counters.ts'
 import { copyPayment } from './counts.ts'
@@ -40,7 +40,8 @@ function creditPaid({ counts: { payments } }: Segment): number {
 
 /**
  * Credits money instead of reducing what a bucket has spent, because a top-up that has repaid debt
- * is not distinguished from usage there. Returns the amount; 0 if the owner has no money.
+ * is not distinguished from usage there: to the bucket that is valid longest, of those that can
+ * pay for the service if there is one. Returns the amount; 0 if the owner has no money.
  */
 function creditMoney(
   work: SettlementWork,
@@ -49,9 +50,13 @@ function creditMoney(
   micros: number,
 ): number {
   if (micros === 0) return 0
+  const { usaget } = work.service.identity
+  const isUsable = ({ kind, usaget: own, toMs }: Bucket) =>
+    (kind === 'totalCost' || own === usaget) && toMs > segment.counts.lastMs
   const [longest] = (ownerAt(work, slot)?.buckets ?? [])
     .filter((bucket) => bucket.kind !== 'units' && bucket.counter === '' && !isClosed(bucket))
     .toSorted((one, other) => other.toMs - one.toMs)
+    .toSorted((one, other) => Number(isUsable(other)) - Number(isUsable(one)))
   if (longest === undefined) return 0
   const ref: BucketRef = { owner: slot, id: longest.id }
   const bucket = writableBucket(work, ref)

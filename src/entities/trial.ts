@@ -41,6 +41,8 @@ export class WriteIssues {
   readonly #leftOut: string[] = []
   #unlisted = 0
   #first: DocumentError | null = null
+  /** What `throwIfAny` has thrown: its issues are noted already. */
+  #thrown: unknown = null
 
   constructor(isTrial: boolean) {
     this.isTrial = isTrial
@@ -53,6 +55,7 @@ export class WriteIssues {
   /** Notes the issues of an error; false for errors that are not about a document. */
   note(error: unknown): boolean {
     if (!isOfDocument(error)) return false
+    if (error === this.#thrown) return true
     this.#first ??= error
     if (!(error instanceof FieldError)) this.#unlisted += error.unlisted
     for (const issue of error.issues) {
@@ -83,12 +86,13 @@ export class WriteIssues {
     const unlisted = this.#unlisted + issues.length - visible.length
     // The write itself would answer an error that is not about a field in the same way.
     const isOfField = issues.length > 1 || issues[0]?.path !== ''
-    if (this.isTrial && isOfField) {
-      throw new InvalidFieldsError(visible, unlisted)
+    this.#thrown = this.#first
+    if (this.isTrial && isOfField) this.#thrown = new InvalidFieldsError(visible, unlisted)
+    else {
+      this.#first.issues = visible
+      if (!(this.#first instanceof FieldError)) this.#first.unlisted = unlisted
     }
-    this.#first.issues = visible
-    if (!(this.#first instanceof FieldError)) this.#first.unlisted = unlisted
-    throw this.#first
+    throw this.#thrown
   }
 
   /** Throws the error that has ended the write, or that of which it is a consequence. */

@@ -96,7 +96,7 @@ function readLine(reader: Reader): Line {
   const { session, service } = readLineNames(reader)
   const flags = reader.u8()
   const state = present(STATES[flags & ~LINE_NAMES], 'state of a line')
-  readNamesAfter(flags, reader, service)
+  readNamesAfter(flags & LINE_NAMES, reader, service)
   const { version, pricing, counts } = readLineParts(reader)
   return {
     stamp,

@@ -259,6 +259,7 @@ class RefundWork implements Refund, UnitWork<WorkState> {
       const spent = bucket?.spent ?? payment.amount
       payment.amount = Math.min(payment.amount, payment.kind === 'limit' ? ofLimit : spent, spent)
       if (payment.counter === CREDIT && payment.kind === 'money') ofLimit += payment.amount
+      if (payment.kind === 'limit') ofLimit -= payment.amount
       if (bucket === undefined) continue
       bucket.spent -= payment.amount
       bucket.free += payment.amount

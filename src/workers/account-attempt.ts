@@ -274,7 +274,7 @@ const NO_CHANGES: CreditEvent[] = []
 /** A price that has fallen since credits what was debt (domain/overcharge.ts). */
 function creditsMoney({ session, lines }: ChargeCommit): boolean {
   for (const { segment } of session.services) {
-    if (segment !== null && segment.counts.payments.some(isCredit)) return true
+    if (segment?.counts.payments.some(isCredit)) return true
   }
   return lines.some(({ counts }) => counts.payments.some(isCredit))
 }

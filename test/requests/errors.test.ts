@@ -114,7 +114,9 @@ describe('errors of an answer', () => {
     }
     const issues = new WriteIssues(true)
     issues.note(refused(false))
-    expect(errorsOf(thrownBy(() => issues.throwIfAny()))).toContainEqual(more)
+    const noted = thrownBy(() => issues.throwIfAny())
+    expect(errorsOf(noted)).toContainEqual(more)
+    expect(errorsOf(thrownBy(() => issues.end(noted)))).toEqual(errorsOf(noted))
     const names = Array.from({ length: 22 }, (_, index) => `f${index}`)
     expect(ignoredWarnings(names, [], 'a field').at(-1)).toBe('and 2 more')
     expect(ignoredWarnings(names.slice(2), [], 'a field')).toHaveLength(20)

@@ -4,8 +4,8 @@ import { extname } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { FastifyInstance } from 'fastify'
 import {
+  ENCODINGS,
   type Encoding,
-  type Representation,
   type Representations,
   representationOf,
   sendKept,
@@ -74,13 +74,17 @@ export function builtFolder(part: 'console' | 'openapi'): string | null {
   return folders.find((folder) => existsSync(`${folder}/${PAGE}`)) ?? null
 }
 
-/** Each form is read when it is first asked for, and kept: most are never asked for. */
+/** All forms are read at once: the files of a running process may be replaced by another build. */
 function representationsOf(path: string): Representations {
-  const read = new Map<Encoding | null, Representation>()
+  const all = new Map(
+    [...ENCODINGS, null].map((encoding) => {
+      const ending = encoding === null ? '' : ENDINGS[encoding]
+      return [encoding, representationOf(readFileSync(`${path}${ending}`))]
+    }),
+  )
   return async (encoding) => {
-    const ending = encoding === null ? '' : ENDINGS[encoding]
-    const found = read.get(encoding) ?? representationOf(readFileSync(`${path}${ending}`))
-    read.set(encoding, found)
+    const found = all.get(encoding)
+    if (found === undefined) throw new RangeError('a file is there in every encoding')
     return found
   }
 }

@@ -77,17 +77,19 @@ export async function cancelPayments(
   { ignoreErrors, userFields, digits }: CancelOptions,
 ): Promise<Cancelled> {
   const parsed = cancellations.map(cancellationOf)
-  const named = parsed.filter(({ txid }) => txid !== '')
-  const at = (txid: string) => `cancellations.${parsed.findIndex((each) => each.txid === txid)}`
+  const named = parsed
+    .map((one, index) => ({ ...one, path: `cancellations.${index}` }))
+    .filter(({ txid }) => txid !== '')
   const txids = named.map(({ txid }) => txid)
   const { byAccount, unknown } = await findPayments(writer, txids)
-  const errors: FieldIssue[] = unknown.map((txid) => {
-    return { path: `${at(txid)}.txid`, reason: `${textOf(txid)} Not Found` }
-  })
+  const missing = new Set(unknown)
+  const errors: FieldIssue[] = named
+    .filter(({ txid }) => missing.delete(txid))
+    .map(({ txid, path }) => ({ path: `${path}.txid`, reason: `${textOf(txid)} Not Found` }))
   const succeeded: string[] = []
   const seen = new Set<string>()
   for (const books of byAccount) {
-    for (const { txid, amount, uf } of named) {
+    for (const { txid, amount, uf, path } of named) {
       const bill = books.bill({ type: 'rec', id: txid })
       if (bill === undefined) continue
       const error = seen.has(txid)
@@ -95,7 +97,7 @@ export async function cancelPayments(
         : refusal(books, bill, amount, digits)
       seen.add(txid)
       if (error !== null) {
-        errors.push({ path: at(txid), reason: error, code: 'refused' })
+        errors.push({ path, reason: error, code: 'refused' })
         continue
       }
       const [opposite = ''] = await nextTxids(writer, 1)

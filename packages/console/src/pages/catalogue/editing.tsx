@@ -65,7 +65,7 @@ export function Messages({ validation, refusal, document }: MessagesProps) {
       {elsewhere.length + validation.warnings.length > 0 && (
         <ul class="listed" aria-label={t('catalogue.messages')}>
           {elsewhere.map(({ path, why }) => (
-            <li key={path} class="error">
+            <li key={`${path} ${why}`} class="error">
               {path} {why}
             </li>
           ))}
