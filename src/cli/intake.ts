@@ -49,7 +49,8 @@ export async function withIntake<T>(shell: Shell, act: (intake: Intake) => Promi
   )
   return withStores(config, async ({ catalog, ledger, clock, lost }) => {
     if (lost.length > 0) throw new CommandError(LEDGER_LOST)
-    const resolved = withStoreUrls(config)
+    // Lines of a log would be between those of the output.
+    const resolved = { ...withStoreUrls(config), log: { ...config.log, level: 'silent' as const } }
     const opened = await openIntake({ catalog, ledger, clock, config: resolved, patience })
     try {
       return await act(opened)

@@ -36,6 +36,7 @@ export interface IdentifiedSubscriber {
 export async function warmUp(sources: WarmUpSources, options: WarmUpOptions): Promise<number> {
   const { ledger } = sources
   const { ownersMax, timeMs } = options
+  if (ownersMax === 0) return 0
   const endMs = monotonicMs() + timeMs
   let read = 0
   for await (const page of recentOwners(ledger, ownersMax)) {

@@ -83,7 +83,7 @@ function scaled(text: string): bigint {
 describe('a refusal', () => {
   it('names what is wrong at its fields', () => {
     const body = new InvalidFieldsError([
-      { path: 'update.price.0.to', reason: 'must be a number; or UNLIMITED' },
+      { path: 'price.0.to', reason: 'must be a number; or UNLIMITED' },
       { path: 'query.effective_date', reason: 'is missing' },
     ]).body()
     const refusal = refusalOf(200, body)

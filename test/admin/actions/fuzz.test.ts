@@ -3,12 +3,24 @@ import fc from 'fast-check'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { pathsOf } from '../../../src/admin/actions/action.ts'
 import { ACTIONS } from '../../../src/admin/actions/table.ts'
+import type { Intake } from '../../../src/intake/open-intake.ts'
 import { checkFileType } from '../../../src/realtime/check-file-type.ts'
 import { useActionServer } from '../../support/admin/actions/action-server.ts'
 import { addTenant, TAXED } from '../../support/admin/actions/credit-tenant.ts'
 
 const WITH_REMOVE = { ...TAXED, TOLLGATE_ACTIONS_REMOVE: 'true' }
-const api = useActionServer(ACTIONS, WITH_REMOVE, { hasLedger: true, checkFileType })
+/** Test `admin/lines` has the real one. */
+const INTAKE: Intake = {
+  charge: async (_fileType, texts) => {
+    return texts.map(() => ({ state: 'rejected', stamp: '', reason: 'is odd' }))
+  },
+  resubmit: async () => ({ state: 'unknown', reason: '' }),
+  fileType: () => Promise.reject(new Error('not used')),
+  take: () => Promise.reject(new Error('not used')),
+  close: async () => undefined,
+}
+const stores = { hasLedger: true, checkFileType, intake: async () => INTAKE }
+const api = useActionServer(ACTIONS, WITH_REMOVE, stores)
 beforeAll(() => addTenant(api.catalog()))
 
 const value = fc.oneof(
