@@ -111,7 +111,8 @@ export async function cancelPayments(
   const without = parsed.length - named.length
   if (without > 0) {
     const reason = `${without} payments was transferred without txid`
-    errors.push({ path: `${at('')}.txid`, reason, code: 'missing' })
+    const first = parsed.findIndex(({ txid }) => txid === '')
+    errors.push({ path: `cancellations.${first}.txid`, reason, code: 'missing' })
   }
   if (errors.length > 0 && !ignoreErrors) return { succeeded: [], errors }
   for (const books of byAccount) saveBooks(writer, books, 'cancel_payments')

@@ -52,7 +52,7 @@ export async function removeIntake(removal: Removal): Promise<void> {
   }
 }
 
-async function removeFound<Document extends { _id: unknown }>(
+async function removeFound<Document extends object>(
   { signal, removeBatch }: Removal,
   collection: Collection<Document>,
   filter: Filter<Document>,
@@ -66,7 +66,7 @@ async function removeFound<Document extends { _id: unknown }>(
     const ids = found.map(({ _id }) => _id)
     await removeBatch(async (session) => {
       // One may have changed since, such as an event that waits again.
-      const those = { ...filter, _id: { $in: ids } } as Filter<Document>
+      const those = { ...filter, _id: { $in: ids } } as unknown as Filter<Document>
       const { deletedCount } = await collection.deleteMany(those, { session })
       return deletedCount
     })
