@@ -153,6 +153,7 @@ function checkConsistency(config: Config, layers: readonly Layer[], isPart: bool
   }
   checkTls(config, demand, named)
   checkTestClock(config, demand, named)
+  checkRetention(config, demand, named)
   const { backlogWarnPercent, backlogRefusePercent } = ledger
   demand(
     backlogRefusePercent > backlogWarnPercent,
@@ -188,6 +189,21 @@ function checkConsistency(config: Config, layers: readonly Layer[], isPart: bool
     `must be at least ${endMs}, which is ${SHUTDOWN_REQUESTS_MIN} × ${timeout}`,
   )
   if (problems.length > 0) throw new ConfigError(problems)
+}
+
+/** The line of a record is what tells a repetition of it from a record that was not charged yet. */
+function checkRetention(
+  { retention, rating }: Config,
+  demand: (isMet: boolean, key: string, reason: string) => void,
+  named: (path: string) => string,
+): void {
+  // A month more: a record may wait in the queue, or in a file under way, when it becomes too old.
+  const daysMin = 31 * (rating.recordAgeMonthsMax + 1)
+  demand(
+    retention.linesDays === 0 || retention.linesDays >= daysMin,
+    'retention.linesDays',
+    `must be 0 or at least ${daysMin}, which is 31 × (${named('rating.recordAgeMonthsMax')} + 1)`,
+  )
 }
 
 /** A test clock charges and removes data ahead of time: it is refused where others rely on them. */

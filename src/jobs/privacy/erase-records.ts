@@ -1,4 +1,4 @@
-/** Removes personal data from lines, bills, invoice documents, events and rows of imports. */
+/** Removes personal data from lines, bills, invoice documents, events, and texts that name people. */
 import type {
   ClientSession,
   Collection,
@@ -7,6 +7,7 @@ import type {
 } from '../../catalog/collections.ts'
 import type { Catalog } from '../../catalog/connection.ts'
 import { ERASED } from '../../catalog/transactions/audit-chain.ts'
+import type { Clock } from '../../runtime/clock.ts'
 import { withoutNames } from './personal.ts'
 
 type Fields = Record<string, unknown>
@@ -14,6 +15,8 @@ type Fields = Record<string, unknown>
 const BATCH = 500
 /** Reports of failed rows; each has the failures of one batch of an import. */
 const IMPORTS_BATCH = 20
+/** Rejected usage records, each with a text of up to 64 KiB. */
+const REJECTED_BATCH = 100
 /** Shorter texts occur in others by chance. */
 const TEXT_LENGTH_MIN = 4
 
@@ -114,7 +117,7 @@ export async function eraseInImports(
   texts: readonly string[],
   commit: CommitBatch,
 ): Promise<void> {
-  const personal = [...new Set(texts)].filter(({ length }) => length >= TEXT_LENGTH_MIN)
+  const personal = searchable(texts)
   if (personal.length === 0) return
   const filter = { kind: 'failures' } as const
   const cursor = catalog.unguarded.imports.find(filter, { projection: { _id: 1 } })
@@ -146,6 +149,53 @@ async function eraseFailures(
   return changed
 }
 
+function searchable(texts: readonly string[]): string[] {
+  return [...new Set(texts)].filter(({ length }) => length >= TEXT_LENGTH_MIN)
+}
+
 function textWithout(text: string, personal: readonly string[]): string {
   return personal.reduce((left, one) => left.replaceAll(one, ERASED), text)
+}
+
+/**
+ * Erases rejected usage records that have one of the subscriber's identifiers; nothing is left to
+ * charge, so those that wait are dropped.
+ */
+export async function eraseRejected(
+  { catalog, clock }: { catalog: Catalog; clock: Clock },
+  identifiers: readonly string[],
+  commit: CommitBatch,
+): Promise<void> {
+  const personal = searchable(identifiers)
+  if (personal.length === 0) return
+  const filter = { text: { $ne: ERASED } }
+  const cursor = catalog.unguarded.intakerejected.find(filter, { projection: { _id: 1 } })
+  for (;;) {
+    const batch = await catalog.run('read rejected', () => nextOf(cursor, REJECTED_BATCH))
+    const ids = batch.map(({ _id }) => _id)
+    await commit(async (session) => {
+      const found = await catalog.intakerejected.find({ _id: { $in: ids } }, { session }).toArray()
+      const updated = new Date(clock.nowMs())
+      const operations = found
+        .filter(({ text }) => isNamed(text, personal))
+        .map((document) => {
+          const { _id, reason } = document
+          const state = document.state === 'waiting' ? 'dropped' : document.state
+          const erased = { text: ERASED, reason: textWithout(reason, personal), state, updated }
+          return { updateOne: { filter: { _id }, update: { $set: erased } } }
+        })
+      if (operations.length > 0) await catalog.intakerejected.bulkWrite(operations, { session })
+      return operations.length
+    })
+    if (batch.length < REJECTED_BATCH) return
+  }
+}
+
+/** Shorter ones occur in other numbers by chance; columns of a fixed width have no separator. */
+const SHORT = /^[\p{L}\p{N}]{1,9}$/u
+
+/** Short identifiers count only as a whole word. */
+function isNamed(text: string, identifiers: readonly string[]): boolean {
+  const words = new Set(text.split(/[^\p{L}\p{N}]+/u))
+  return identifiers.some((one) => (SHORT.test(one) ? words.has(one) : text.includes(one)))
 }

@@ -16,7 +16,13 @@ import { compileIdentification } from '../../rating/identify.ts'
 import type { ClaimedJob } from '../jobs.ts'
 import type { JobHandler } from '../runner.ts'
 import { eraseAudit } from './erase-audit.ts'
-import { type CommitBatch, eraseInImports, eraseReasons, eraseRecords } from './erase-records.ts'
+import {
+  type CommitBatch,
+  eraseInImports,
+  eraseReasons,
+  eraseRecords,
+  eraseRejected,
+} from './erase-records.ts'
 import {
   personalNames,
   personalPaths,
@@ -50,7 +56,7 @@ export function eraseHandler(parts: ErasureParts): JobHandler {
     const names = personalNames(all)
     if (claimed.job.step !== 'settle') {
       if (options['force'] === true) await endSessions(stores, scope, claimed)
-      await eraseTexts(stores, scope, all, claimed)
+      await eraseTexts(stores, scope, { all, identifiers: paths.identifiers }, claimed)
       for (const entity of scope.entities) {
         await claimed.commitBatch('entities', async (session) => ({
           revisions: await eraseEntity(stores, session, entity, paths[entity.collection]),
@@ -71,6 +77,9 @@ export function eraseHandler(parts: ErasureParts): JobHandler {
   }
 }
 
+/** Usage records name subscribers by them without rules of identification. */
+const RECORD_IDENTIFIERS = ['msisdn', 'imsi']
+
 async function pathsOf({ stores, fields }: ErasureParts) {
   const { customerIdentification } = stores.config.rating
   const found = compileIdentification(customerIdentification).targetKeys()
@@ -79,7 +88,12 @@ async function pathsOf({ stores, fields }: ErasureParts) {
     const configured = definition === undefined ? [] : await fields.of(definition)
     return personalPaths(configured, found)
   }
-  return { accounts: await pathsIn('accounts'), subscribers: await pathsIn('subscribers') }
+  const subscribers = await pathsIn('subscribers')
+  const identifiers = [...new Set([...found, ...RECORD_IDENTIFIERS])]
+  return {
+    ...{ accounts: await pathsIn('accounts'), subscribers },
+    identifiers: identifiers.filter((path) => subscribers.includes(path)),
+  }
 }
 
 /** Batches that count their documents under a name. */
@@ -104,15 +118,16 @@ async function endSessions(
 
 /** Must precede the erasure of the entities, which contain the texts to search for. */
 async function eraseTexts(
-  { catalog }: EntityStores,
+  stores: EntityStores,
   { entities }: ErasureScope,
-  paths: readonly string[],
+  { all, identifiers }: Readonly<Record<'all' | 'identifiers', readonly string[]>>,
   claimed: ClaimedJob,
 ): Promise<void> {
-  const texts = entities.flatMap(({ revisions }) =>
-    revisions.flatMap((revision) => textsUnder(revision, paths)),
-  )
-  await eraseInImports(catalog, texts, batches(claimed, 'failed_rows', 'imports'))
+  const revisions = entities.flatMap((entity) => entity.revisions)
+  const textsOf = (paths: readonly string[]) => revisions.flatMap((one) => textsUnder(one, paths))
+  await eraseInImports(stores.catalog, textsOf(all), batches(claimed, 'failed_rows', 'imports'))
+  const commit = batches(claimed, 'rejected_records', 'intake')
+  await eraseRejected(stores, textsOf(identifiers), commit)
 }
 
 async function eraseDocuments(
