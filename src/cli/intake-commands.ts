@@ -19,11 +19,11 @@ export const INTAKE_COMMANDS: readonly CommandSpec[] = [
   },
   {
     name: 'rejected list',
-    help: 'Show usage records that were rejected, with the reasons; the newest files first.',
+    help: 'Show usage records that were rejected, with the reasons: the newest first, or a file in its order.',
     isReading: true,
     options: {
       file: text('ID', 'id of a file'),
-      state: text('S', 'waiting, corrected or dropped; waiting if not given'),
+      state: text('S', 'waiting, submitted, corrected or dropped; waiting if not given'),
       limit: text('N', 'records at most; 100 if not given'),
       json,
       ...common,

@@ -1,10 +1,11 @@
 /** `tollgate intake`: charges the usage records of files, directly on the stores. */
-import { existsSync } from 'node:fs'
+import { statSync } from 'node:fs'
 import { basename } from 'node:path'
 import { type MoneyFormat, moneyFormat } from '../billing/currency.ts'
 import { type Patience, patienceOf } from '../catalog/patience.ts'
 import type { IntakeFileDocument } from '../catalog/records/usage/intake-documents.ts'
 import { decimalText } from '../domain/money.ts'
+import { FileCutOffError } from '../intake/chunks.ts'
 import { type Intake, openIntake, RecordFileTypeError } from '../intake/open-intake.ts'
 import { FileTakenOverError } from '../intake/take-file.ts'
 import { monotonicMs } from '../runtime/clock.ts'
@@ -21,8 +22,12 @@ export async function intake(
   options: OptionValues,
 ): Promise<0 | 1> {
   const typeName = requiredText(options, 'file-type')
-  const missing = files.find((file) => !existsSync(file))
-  if (missing !== undefined) throw new CommandError(`there is no file ${missing}`)
+  for (const file of files) {
+    const found = statSync(file, { throwIfNoEntry: false })
+    if (found === undefined) throw new CommandError(`there is no file ${file}`)
+    // A pipe has no size, and cannot be read from where it was interrupted.
+    if (!found.isFile()) throw new CommandError(`${file} is not a regular file`)
+  }
   const { currencyCode } = shell.config().rating
   const money = moneyFormat(currencyCode)
   let isComplete = true
@@ -41,6 +46,8 @@ export async function intake(
   return isComplete ? 0 : 1
 }
 
+const KNOWN = [RecordFileTypeError, FileTakenOverError, FileCutOffError]
+
 /** Runs `act` with an intake, which waits for stores as long as it takes. */
 export async function withIntake<T>(shell: Shell, act: (intake: Intake) => Promise<T>): Promise<T> {
   const config = shell.config()
@@ -55,8 +62,8 @@ export async function withIntake<T>(shell: Shell, act: (intake: Intake) => Promi
     try {
       return await act(opened)
     } catch (error) {
-      const isKnown = error instanceof RecordFileTypeError || error instanceof FileTakenOverError
-      throw isKnown ? new CommandError(error.message) : error
+      const isKnown = KNOWN.some((kind) => error instanceof kind)
+      throw isKnown ? new CommandError((error as Error).message) : error
     } finally {
       await opened.close()
     }

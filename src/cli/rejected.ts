@@ -8,7 +8,12 @@ import { type OptionValues, optionalNumber, optionalText } from './options.ts'
 import type { Shell } from './shell.ts'
 import { withCatalog } from './stores.ts'
 
-const STATES: readonly IntakeRejectedDocument['state'][] = ['waiting', 'corrected', 'dropped']
+const STATES: readonly IntakeRejectedDocument['state'][] = [
+  'waiting',
+  'submitted',
+  'corrected',
+  'dropped',
+]
 const LIMIT = 100
 
 export async function list(shell: Shell, options: OptionValues): Promise<0> {

@@ -1,10 +1,14 @@
 /** Charges the records of a chunk, each exactly once, however often that is attempted. */
 import { setTimeout as pause } from 'node:timers/promises'
 import { monotonicMs } from '../runtime/clock.ts'
-import { StoreDownError } from '../store/redis.ts'
 import type { ChunkResult, RecordCharge } from './prepared-chunk.ts'
 import { chargeRecords, isPostponed, type RecordWorker } from './record-charger.ts'
-import { findRecorded, type RecordedLines, type RecordedStores } from './recorded.ts'
+import {
+  findRecorded,
+  type RecordedLines,
+  type RecordedStores,
+  RecordsPostponedError,
+} from './recorded.ts'
 
 export interface RecordStores extends RecordedStores {
   readonly worker: RecordWorker
@@ -26,6 +30,7 @@ export async function findDuplicates(
 /**
  * `duplicates`: lines of records that were charged before the chunk was begun for the first time.
  * Others that have lines are its own: it was begun before. `recorded`: what was found a moment ago.
+ * Rejects like `findRecorded`.
  */
 export async function chargeChunk(
   stores: RecordStores,
@@ -59,7 +64,9 @@ export async function chargeChunk(
     left = postponed
     found = null
     if (left.length === 0) break
-    if (monotonicMs() > endMs) throw new StoreDownError(why || 'records were not charged in time')
+    if (monotonicMs() > endMs) {
+      throw new RecordsPostponedError(why || 'records were not charged in time')
+    }
     if (why !== '') patience.onWait(why)
     await pause(pauseMs, undefined, { signal: patience.signal })
   }

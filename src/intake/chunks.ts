@@ -15,7 +15,18 @@ export interface FileSource {
   chunkRecords: number
 }
 
-/** `end`: where the first chunk ends, if that is known. No chunk is empty. */
+/** The file has fewer bytes than before. */
+export class FileCutOffError extends Error {
+  override name = 'FileCutOffError'
+}
+
+/** A chunk ends with the record that reaches so much text. */
+const CHUNK_CHARS = 4 * 1024 * 1024
+
+/**
+ * `end`: where the first chunk ends, if that is known. No chunk is empty. Rejects with
+ * `FileCutOffError`, before the last record of a file that was cut off.
+ */
 export async function* readChunks(
   { path, size, fileType, chunkRecords }: FileSource,
   from: RecordPosition,
@@ -23,20 +34,27 @@ export async function* readChunks(
 ): AsyncGenerator<FileRecord[]> {
   const reader = openRecordReader(fileType, from)
   let chunk: FileRecord[] = []
+  let chars = 0
   let endsAt = end
   const take = function* (records: Iterable<FileRecord>) {
     for (const record of records) {
       chunk.push(record)
-      const isFull = endsAt === null ? chunk.length >= chunkRecords : record.next.offset >= endsAt
+      chars += record.text.length
+      const isLarge = chunk.length >= chunkRecords || chars >= CHUNK_CHARS
+      const isFull = endsAt === null ? isLarge : record.next.offset >= endsAt
       if (!isFull) continue
       yield chunk
       chunk = []
+      chars = 0
       endsAt = null
     }
   }
   if (from.offset < size) {
     const bytes = createReadStream(path, { start: from.offset, end: size - 1 })
     for await (const part of bytes) yield* take(reader.push(part as Buffer))
+    if (from.offset + bytes.bytesRead < size) {
+      throw new FileCutOffError(`${path} was cut off: it had ${size} bytes`)
+    }
   }
   yield* take(reader.end())
   if (chunk.length > 0) yield chunk

@@ -12,6 +12,11 @@ import { oldestEntryMs } from '../ledger/streams.ts'
 import { monotonicMs, processMs, systemClock } from '../runtime/clock.ts'
 import { StoreDownError } from '../store/redis.ts'
 
+/** Records cannot be charged now, for the reason in the message; some may have been charged. */
+export class RecordsPostponedError extends Error {
+  override name = 'RecordsPostponedError'
+}
+
 /** The usage and price in a line. */
 export type RecordedUse = Omit<IntakeTotal, 'records'>
 
@@ -37,8 +42,8 @@ export interface RecordedStores {
 /**
  * A record whose line is not found was not charged before, or so recently that the ledger still
  * knows it: nothing that waits to be recorded is older than half of that time, and the records have
- * to be sent within a quarter of it. Waits for a recorder that lags behind; rejects with
- * `StoreDownError` or `CatalogUnavailableError` after the time of `patience`.
+ * to be sent within a quarter of it. Waits for a recorder that lags behind; rejects after the time
+ * of `patience` with `RecordsPostponedError`, `StoreDownError` or `CatalogUnavailableError`.
  */
 export async function findRecorded(
   { catalog, ledger, replayMs, patience }: RecordedStores,
@@ -78,7 +83,7 @@ async function untilRecorded(ledger: Ledger, lagMsMax: number, patience: Patienc
     // Time of the ledger's streams, and not of the installation.
     const oldestMs = await repeated(() => oldestEntryMs(ledger), patience, isOutage)
     if (oldestMs === null || systemClock.nowMs() - oldestMs <= lagMsMax) break
-    if (monotonicMs() > endMs) throw new StoreDownError(LAGGING)
+    if (monotonicMs() > endMs) throw new RecordsPostponedError(LAGGING)
     onWait(LAGGING)
     await pause(LAG_POLL_MS, undefined, { signal })
   }

@@ -2,9 +2,15 @@
 import { createHash, randomUUID } from 'node:crypto'
 import { createReadStream } from 'node:fs'
 import { stat } from 'node:fs/promises'
+import type { ClientSession } from '../catalog/collections.ts'
 import type { Catalog } from '../catalog/connection.ts'
-import { repeated } from '../catalog/patience.ts'
-import type { IntakeCounts, IntakeFileDocument } from '../catalog/records/usage/intake-documents.ts'
+import { EntityConflictError } from '../catalog/errors.ts'
+import { isUnanswered, repeated } from '../catalog/patience.ts'
+import type {
+  IntakeCounts,
+  IntakeFileDocument,
+  IntakeRejectedDocument,
+} from '../catalog/records/usage/intake-documents.ts'
 import {
   FILE_START,
   type FileRecord,
@@ -18,6 +24,7 @@ import {
   type MappingOptions,
   type PreparedChunk,
   prepareChunk,
+  type Rejection,
   rejectedDocument,
 } from './prepared-chunk.ts'
 import type { RecordedLines } from './recorded.ts'
@@ -53,7 +60,7 @@ export class FileTakenOverError extends Error {
 /** Called after each chunk, and first with what an earlier process has done. */
 export type OnProgress = (file: Readonly<IntakeFileDocument>) => void
 
-/** A file that is done is not read again. Rejects with `FileTakenOverError`. */
+/** A file that is done is not read again. Rejects with `FileTakenOverError`, `FileCutOffError`. */
 export async function takeFile(
   stores: IntakeStores,
   given: GivenFile,
@@ -135,8 +142,11 @@ class FileRun {
     while (current !== null) {
       const { charges, duplicates, result, recorded } = current
       const charging = chargeChunk(this.#stores, charges, new Set(duplicates), result, recorded)
-      // A failed chunk ends the file; the error of the other one is not lost.
-      const [next] = await Promise.all([this.#prepare(null), charging])
+      // The caller closes the stores when either has failed: the other one must have ended.
+      const preparing = this.#prepare(null)
+      const ended = await Promise.allSettled([preparing, charging])
+      for (const one of ended) if (one.status === 'rejected') throw one.reason
+      const next = await preparing
       if (next !== null) addRepeated(next, result.chargedKeys)
       await this.#finish(current, next)
       current = next
@@ -156,55 +166,62 @@ class FileRun {
 
   /** Stores what has become of a chunk, and that the next one begins. */
   async #finish({ result, end, error }: NextChunk, next: NextChunk | null): Promise<void> {
-    const { catalog, clock, patience } = this.#stores
     const { file } = this
-    const now = new Date(clock.nowMs())
-    const rejected = result.rejections.map((one) => rejectedDocument(file, one, now))
-    if (rejected.length > 0) {
-      await repeated(
-        () =>
-          catalog.intakerejected.bulkWrite(
-            rejected.map(({ _id, ...fields }) => ({
-              updateOne: { filter: { _id }, update: { $setOnInsert: fields }, upsert: true },
-            })),
-            { ordered: false },
-          ),
-        patience,
-      )
-    }
     const counts = Object.fromEntries(
       Object.entries(result.counts).map(([name, count]) => [
         name,
         file[name as keyof IntakeCounts] + count,
       ]),
     ) as unknown as IntakeCounts
-    await this.#store({
+    const change = {
       ...counts,
       totals: addTotals(file.totals, result.totals),
       position: end,
       error: file.error || error,
       chunk: next === null ? null : chunkOf(next),
-    })
+    }
+    await this.#store(change, result.rejections)
   }
 
   #endState(): IntakeFileDocument['state'] {
     return this.file.error === '' ? 'done' : 'failed'
   }
 
-  async #store(change: Partial<IntakeFileDocument>): Promise<void> {
+  /** Only the process that owns the file writes, its rejected records included. */
+  async #store(
+    change: Partial<IntakeFileDocument>,
+    rejections: readonly Rejection[] = [],
+  ): Promise<void> {
     const { catalog, clock, patience } = this.#stores
-    const { _id, owner } = this.file
-    const fields = { ...change, updated: new Date(clock.nowMs()) }
-    const { matchedCount } = await repeated(
-      () => catalog.intakefiles.updateOne({ _id, owner }, { $set: fields }),
-      patience,
-    )
-    if (matchedCount === 0) {
-      throw new FileTakenOverError(`another process works on ${this.file.name}`)
+    const { _id, owner, name } = this.file
+    const now = new Date(clock.nowMs())
+    const fields = { ...change, updated: now }
+    const rejected = rejections.map((one) => upsertOf(rejectedDocument(this.file, one, now)))
+    const write = async (session: ClientSession) => {
+      const { matchedCount } = await catalog.intakefiles.updateOne(
+        { _id, owner },
+        { $set: fields },
+        { session },
+      )
+      if (matchedCount === 0) throw new FileTakenOverError(`another process works on ${name}`)
+      if (rejected.length === 0) return
+      await catalog.intakerejected.bulkWrite(rejected, { ordered: false, session })
     }
+    const isPassing = (error: unknown) =>
+      isUnanswered(error) || error instanceof EntityConflictError
+    await repeated(
+      () => catalog.transaction('store the progress of a file', write),
+      patience,
+      isPassing,
+    )
     this.file = { ...this.file, ...fields }
     this.#onProgress(this.file)
   }
+}
+
+/** A record that was rejected before keeps what has become of it. */
+function upsertOf({ _id, ...fields }: IntakeRejectedDocument) {
+  return { updateOne: { filter: { _id }, update: { $setOnInsert: fields }, upsert: true } }
 }
 
 /** Records of the next chunk that the one before it has charged are duplicates. */

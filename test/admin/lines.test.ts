@@ -67,7 +67,7 @@ it('are refused as a whole without a file type of records, or if they are too ma
   const many = await ask('lines', { file_type: 'calls', records: new Array(1_001).fill('{}') })
   expect(JSON.stringify(many)).toContain('must have at most 1000 members')
   const wrong = await ask('lines', { file_type: 'calls', records: [5] })
-  expect(wrong.status).toBe(0)
+  expect(wrong).toMatchObject({ status: 0, errors: [{ path: 'records.0' }] })
 })
 
 it('that were rejected are listed, corrected and dropped', async () => {

@@ -1,13 +1,13 @@
 import { describe, expect, it } from 'vitest'
+import { RECORD_BYTES_MAX } from '../../src/file-types/records/framing.ts'
+import { chargeTexts } from '../../src/intake/charge-texts.ts'
 import {
   dropRecord,
   listRejected,
   type Resubmission,
-  readOne,
   resubmitRecord,
 } from '../../src/intake/rejected.ts'
 import { DEMO_BY } from '../support/catalog/store.ts'
-import { CSV, recordType } from '../support/file-types/records.ts'
 import { CALLS } from '../support/intake/call-records.ts'
 import {
   AID,
@@ -37,8 +37,13 @@ const waiting = () =>
   listRejected(scene().stores.catalog, { state: 'waiting' }, { skip: 0, limit: 10 })
 
 const findFileType = async () => CALLS
-const resubmit = (id: string, text: string | null = null): Promise<Resubmission> =>
-  resubmitRecord(scene().intake, findFileType, id, text, DEMO_BY.actor)
+const resubmit = (
+  id: string,
+  text: string | null = null,
+  more: Partial<IntakeScene['intake']> = {},
+): Promise<Resubmission> =>
+  resubmitRecord({ ...scene().intake, ...more }, findFileType, id, text, DEMO_BY.actor)
+const UNKNOWN = { state: 'unknown', reason: '' }
 
 async function spent(): Promise<number> {
   const { buckets } = await loadOwner(scene().stores.ledger, AID, SID)
@@ -78,6 +83,68 @@ describe('a rejected record', () => {
     expect(await waiting()).toEqual([])
   })
 
+  it('cannot be dropped or submitted with another text while it is charged', async () => {
+    const id = await reject()
+    const { worker, stores } = scene()
+    const others: unknown[] = []
+    const meanwhile: IntakeScene['worker'] = {
+      ...worker,
+      async process(task) {
+        if (others.length === 0) {
+          others.push(await dropRecord(stores.catalog, id, DEMO_BY.actor, 5))
+          others.push(await resubmit(id, textOf('other', MSISDN)))
+        }
+        return worker.process(task)
+      },
+    }
+    const done = await resubmit(id, textOf('b', MSISDN), { worker: meanwhile })
+    expect(done).toEqual({ state: 'charged', reason: '' })
+    expect(others).toEqual([false, UNKNOWN])
+    expect(await spent()).toBe(30)
+  })
+
+  it('can only be submitted with the same text after an interruption', async () => {
+    const id = await reject()
+    const { worker, stores } = scene()
+    const dying: IntakeScene['worker'] = {
+      ...worker,
+      async process(task) {
+        await worker.process({ ...task, mayLookUp: true })
+        throw new Error('killed')
+      },
+    }
+    const text = textOf('b', MSISDN)
+    await expect(resubmit(id, text, { worker: dying })).rejects.toThrow('killed')
+    expect(await stores.catalog.intakerejected.findOne({ _id: id })).toMatchObject({
+      ...{ state: 'submitted', text },
+    })
+    expect(await resubmit(id, textOf('other', MSISDN))).toEqual(UNKNOWN)
+    expect(await dropRecord(stores.catalog, id, DEMO_BY.actor, 5)).toBe(false)
+    expect(await resubmit(id)).toEqual({ state: 'charged', reason: '' })
+    expect(await spent()).toBe(30)
+  })
+
+  it('needs its text if the stored one is not the whole record', async () => {
+    await scene().take(scene().file('long.jsonl', 'x'.repeat(RECORD_BYTES_MAX + 1)))
+    const [rejected] = await waiting()
+    const reason = `is longer than ${RECORD_BYTES_MAX} bytes: its text must be given`
+    expect(await resubmit(rejected?._id ?? '')).toEqual({ state: 'rejected', reason })
+  })
+
+  it('is listed by its line in its file, and in all files by the time', async () => {
+    const { catalog } = scene().stores
+    const of = (file: string, line: number, created: number) => {
+      const times = { created: new Date(created), updated: new Date(created) }
+      const more = { file_name: file, file_type: 'calls', text: '', field: 'record', reason: '' }
+      return { _id: `${file}${line}`, file, line, ...more, state: 'waiting' as const, ...times }
+    }
+    await catalog.intakerejected.insertMany([of('a', 1, 1), of('a', 2, 3), of('b', 1, 2)])
+    const ids = async (query: { file?: string }) =>
+      (await listRejected(catalog, query, { skip: 0, limit: 9 })).map(({ _id }) => _id)
+    expect(await ids({ file: 'a' })).toEqual(['a1', 'a2'])
+    expect(await ids({})).toEqual(['a2', 'b1', 'a1'])
+  })
+
   it('can be dropped, and is kept', async () => {
     const id = await reject()
     const { catalog } = scene().stores
@@ -89,9 +156,8 @@ describe('a rejected record', () => {
   })
 })
 
-describe('a record alone', () => {
-  it.each([{}, { csv_has_footer: true }])('is no trailer: %j', (more) => {
-    const read = readOne(recordType({ parser: { ...CSV, ...more } }), 7, '1,2,3,4')
-    expect(read).toMatchObject({ line: 7, problem: null, message: { when: '1', seconds: '4' } })
-  })
+it('a record of a caller may begin with a byte order mark', async () => {
+  const texts = [`\ufeff${textOf('a', MSISDN)}`]
+  const [charged] = await chargeTexts(scene().intake, findFileType, 'calls', texts)
+  expect(charged).toMatchObject({ state: 'charged', reason: '' })
 })

@@ -1,4 +1,5 @@
 import { afterEach, describe, expect, it, vi } from 'vitest'
+import { NO_PATIENCE } from '../../src/catalog/patience.ts'
 import { plainOutcome } from '../../src/domain/charge-outcome.ts'
 import { oldestEntryMs } from '../../src/ledger/streams.ts'
 import { type CallRecord, COUNTED_CALLS } from '../support/intake/call-records.ts'
@@ -175,6 +176,54 @@ describe('an interrupted file', () => {
     expect(await second).toMatchObject({ state: 'done', charged: 70, duplicates: 0 })
     expect(await spent()).toBe(700)
   })
+
+  it('stores no rejected records when another process has it', async () => {
+    const path = scene().file('a.jsonl', fileOf([record('r0'), '{']))
+    const { worker, stores } = scene()
+    const { intakefiles, intakerejected } = stores.catalog
+    const taken = scene().take(path, {
+      worker: {
+        async process(task) {
+          await intakefiles.updateOne({}, { $set: { owner: 'other' } })
+          return worker.process(task)
+        },
+      },
+    })
+    await expect(taken).rejects.toThrow('another process works on a.jsonl')
+    expect(await intakerejected.find({}).toArray()).toEqual([])
+  })
+
+  it('ends when its records under way are charged, if the next ones cannot be read', async () => {
+    const path = scene().file('a.jsonl', fileOf(records(30)))
+    const { worker, stores } = scene()
+    const { catalog } = stores
+    let fail = () => {}
+    const failed = new Promise<void>((resolve) => {
+      fail = resolve
+    })
+    let finds = 0
+    const find: typeof catalog.lines.find = (...args) => {
+      finds += 1
+      if (finds === 1) return catalog.lines.find(...args)
+      fail()
+      throw new Error('gone')
+    }
+    let underWay = 0
+    const slow: IntakeScene['worker'] = {
+      ...worker,
+      async process(task) {
+        underWay += 1
+        await failed
+        return worker.process(task).finally(() => {
+          underWay -= 1
+        })
+      },
+    }
+    const lines = { ...catalog.lines, find }
+    const taken = scene().take(path, { worker: slow, catalog: { ...catalog, lines } })
+    await expect(taken).rejects.toThrow('gone')
+    expect({ finds, underWay }).toEqual({ finds: 2, underWay: 0 })
+  })
 })
 
 describe('an outage', () => {
@@ -208,6 +257,10 @@ describe('an outage', () => {
     await expect
       .poll(async () => Date.now() - ((await oldestEntryMs(ledger)) ?? 0))
       .toBeGreaterThan(50)
+    const impatient = { replayMs: 100, patience: NO_PATIENCE }
+    await expect(scene().take(scene().file('b.jsonl', text), impatient)).rejects.toMatchObject({
+      ...{ name: 'RecordsPostponedError', message: 'the recorder lags behind' },
+    })
     const waits: (string | null)[] = []
     const { patience } = scene().intake
     const taken = scene().take(scene().file('b.jsonl', text), {

@@ -58,7 +58,7 @@ export interface ActionStores {
   /** Decodes messages; absent on a server without the formats of charging. */
   readonly checkFileType?: CheckFileType | undefined
   /** Charges usage records; absent on a server without charging. */
-  readonly intake?: (() => Promise<Intake>) | undefined
+  readonly intake?: (() => Promise<Pick<Intake, 'charge' | 'resubmit'>>) | undefined
 }
 
 /** One call of an action. */

@@ -6,7 +6,7 @@
 
 /** Longest record without its line end, in bytes. */
 export const RECORD_BYTES_MAX = 65_536
-const TOO_LONG = `is longer than ${RECORD_BYTES_MAX} bytes`
+export const TOO_LONG = `is longer than ${RECORD_BYTES_MAX} bytes`
 const UNCLOSED = `has a quote that is not closed within ${RECORD_BYTES_MAX} bytes`
 /** Bytes of a line that is too long which are kept for its report. */
 const EXCERPT_BYTES = 256
@@ -45,7 +45,8 @@ export class Framer {
   push(chunk: Buffer, isLast: boolean): Frame[] {
     const frames: Frame[] = []
     let bytes = this.#pending.length === 0 ? chunk : Buffer.concat([this.#pending, chunk])
-    while (bytes.length > 0) {
+    // A line that is too long may have ended with the bytes before.
+    while (bytes.length > 0 || (isLast && this.#long !== null)) {
       const frame = this.#long === null ? this.#next(bytes, isLast) : this.#skip(bytes, isLast)
       if (frame === null) break
       frames.push(frame)

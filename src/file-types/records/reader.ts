@@ -18,6 +18,8 @@ export function openRecordReader(
   return new Reader(parser, from)
 }
 
+export const NOT_UTF8 = 'is not UTF-8'
+
 const NOTHING = Buffer.alloc(0)
 const BYTE_ORDER_MARK = Buffer.from('\ufeff')
 
@@ -103,7 +105,7 @@ class Reader implements RecordReader {
   #recordOf({ frame, line, next }: PlacedFrame, isFooter: boolean): FileRecord {
     const { bytes, why: wrong } = frame
     const text = bytes.toString('utf8')
-    const why = wrong === '' && !isUtf8(bytes) ? 'is not UTF-8' : wrong
+    const why = wrong === '' && !isUtf8(bytes) ? NOT_UTF8 : wrong
     const type = this.#typeOf(text, isFooter)
     const isControl = type === 'header' || type === 'trailer'
     const content: Content = why === '' ? this.#contentOf(type, text) : refused(why)

@@ -90,6 +90,11 @@ describe('a record', () => {
     expect(readChunks(CSV, chunks)).toEqual([first, second, third])
   })
 
+  it('is found if it is too long, and has no line end', () => {
+    const why = 'is longer than 65536 bytes'
+    expect(readChunks(CSV, [`${long}9`])).toMatchObject([{ line: 1, problem: { why } }])
+  })
+
   it('ends with its line if its quote is not closed within this limit', () => {
     const lines = Array.from({ length: 9000 }, (_, index) => `${index},xxxxxx`)
     const records = readChunks(CSV, [`"1,2\n${lines.join('\n')}\n"3",4`])
@@ -234,17 +239,22 @@ describe('the reader', () => {
   })
 
   it('never throws, and keeps every byte in a record or an empty line', () => {
+    const files = fc.oneof(fc.uint8Array({ maxLength: 200 }), texts)
     fc.assert(
-      fc.property(
-        fc.uint8Array({ maxLength: 200 }),
-        fc.constantFrom(...parsers),
-        (bytes, parser) => {
-          const records = readChunks(parser, [Buffer.from(bytes)])
-          const offsets = records.map(({ next }) => next.offset)
-          expect(offsets).toEqual([...offsets].sort((one, other) => one - other))
-          expect(offsets.at(-1) ?? 0).toBeLessThanOrEqual(bytes.length)
-        },
-      ),
+      fc.property(files, fc.constantFrom(...parsers), (content, parser) => {
+        const file = Buffer.from(content as Uint8Array)
+        const gaps: string[] = []
+        let from = 0
+        for (const { text, next } of readChunks(parser, [file])) {
+          const part = file.toString('utf8', from, next.offset)
+          const at = part.lastIndexOf(text)
+          expect(at).toBeGreaterThanOrEqual(0)
+          gaps.push(part.slice(0, at), part.slice(at + text.length))
+          from = next.offset
+        }
+        gaps.push(file.toString('utf8', from))
+        expect(gaps.join('')).toMatch(/^\ufeff?[\r\n]*$/)
+      }),
     )
   })
 })

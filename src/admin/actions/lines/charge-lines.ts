@@ -8,7 +8,6 @@ import {
   text,
 } from '../../../catalog/entities/json-schema.ts'
 import { isObject } from '../../../domain/fields.ts'
-import type { Intake } from '../../../intake/open-intake.ts'
 import { dropRecord } from '../../../intake/rejected.ts'
 import { ActionError, parameterError, RequestError } from '../../../requests/errors.ts'
 import { type ActionCall, action } from '../action.ts'
@@ -18,6 +17,8 @@ import { CHARGED_RECORD } from './schemas.ts'
 const RECORDS_MAX = 1_000
 const RECORD_CHARS_MAX = 65_536
 const BODY = { bytesMax: 4 * 1024 * 1024, json: { keysMax: 100_000 } } as const
+
+type OpenIntake = Awaited<ReturnType<NonNullable<ActionCall['intake']>>>
 
 const NONE_WAITS = 'no rejected record with this id waits'
 
@@ -39,7 +40,11 @@ export const lines = action({
     ),
   }),
   answer: {
-    details: listOf(CHARGED_RECORD, 'In the order of the records.'),
+    details: listOf(
+      CHARGED_RECORD,
+      'In the order of the records. A repetition gets `duplicate` as soon as the lines are ' +
+        'recorded, and until then what the first call got.',
+    ),
   },
   example: {
     parameters: { file_type: 'ROAMING', records: ['2026-11-01T10:00:00Z,972546918666,5'] },
@@ -52,7 +57,8 @@ export const lines = action({
       throw parameterError('records', `must have at most ${RECORDS_MAX} members`)
     }
     const texts = records.map((one, index) => textOf(one, `records.${index}`))
-    return { details: await withIntake(call, (intake) => intake.charge(fileType, texts)) }
+    const refused = { path: 'file_type', code: 'unknown' } as const
+    return { details: await withIntake(call, refused, (intake) => intake.charge(fileType, texts)) }
   },
 })
 
@@ -63,17 +69,23 @@ function textOf(record: unknown, path: string): string {
   throw parameterError(path, `has more than ${RECORD_CHARS_MAX} characters`)
 }
 
-/** The name of a file type is a parameter of the caller. */
+/** `refused`: the parameter that names the file type, or the record that has one. */
 async function withIntake<T>(
   { intake }: ActionCall,
-  act: (intake: Intake) => Promise<T>,
+  refused: { path: string; code: 'unknown' | 'refused' },
+  act: (intake: OpenIntake) => Promise<T>,
 ): Promise<T> {
   if (intake === undefined) throw new RequestError(503, 'this server charges no usage records')
   try {
     return await act(await intake())
   } catch (error) {
-    if (!(error instanceof Error) || error.name !== 'RecordFileTypeError') throw error
-    throw new ActionError(error.message, { path: 'file_type', code: 'unknown' })
+    // By name: the intake is loaded when it is needed.
+    const { name, message } = error instanceof Error ? error : { name: '', message: '' }
+    if (name === 'RecordFileTypeError') throw new ActionError(message, refused)
+    if (name === 'RecordsPostponedError') {
+      throw new RequestError(503, `not all records were charged, repeat the request: ${message}`)
+    }
+    throw error
   }
 }
 
@@ -104,7 +116,7 @@ export const linesresubmit = action({
   },
   async run({ id, text: corrected }, call) {
     const { actor } = call
-    const { state, reason } = await withIntake(call, (intake) =>
+    const { state, reason } = await withIntake(call, { path: 'id', code: 'refused' }, (intake) =>
       intake.resubmit(id, corrected ?? null, actor),
     )
     if (state === 'unknown') throw new ActionError(NONE_WAITS, { path: 'id', code: 'unknown' })

@@ -75,7 +75,7 @@ export const linesrejected = action({
     state: param.optional(param.choice(REJECTED_STATES, 'Only records in this state.')),
     ...page,
   }),
-  answer: { details: listOf(REJECTED_RECORD, 'The newest files first.') },
+  answer: { details: listOf(REJECTED_RECORD, 'The newest first; those of a file in their order.') },
   example: { parameters: { state: 'waiting' }, answer: { details: [] } },
   async run({ file, state, ...range }, { catalog }) {
     const found = await listRejected(catalog, { file, state }, rangeOf(range))

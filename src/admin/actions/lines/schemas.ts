@@ -39,7 +39,7 @@ export const INTAKE_FILE = closed('A file of usage records.', {
   updated: time('When its last records were charged.'),
 })
 
-export const REJECTED_STATES = ['waiting', 'corrected', 'dropped'] as const
+export const REJECTED_STATES = ['waiting', 'submitted', 'corrected', 'dropped'] as const
 
 export const REJECTED_RECORD = closed('A record that was rejected.', {
   id: text('Its id.'),
@@ -50,7 +50,11 @@ export const REJECTED_RECORD = closed('A record that was rejected.', {
   text: text('The record, as it was submitted last.'),
   field: text('The field that is wrong, or `record`.'),
   reason: text('What is wrong.'),
-  state: choice(REJECTED_STATES, '`waiting` until it is charged or dropped.'),
+  state: choice(
+    REJECTED_STATES,
+    '`waiting` until it is charged or dropped; `submitted`: its text is being charged, or that ' +
+      'was interrupted: the same text can be submitted again.',
+  ),
   created: time('When it was rejected.'),
   updated: time('When it was changed last.'),
 })

@@ -60,12 +60,13 @@ export interface IntakeRejectedDocument {
   file_name: string
   file_type: string
   line: number
-  /** The record as it is in the file. */
+  /** The record as it is in the file, or as it was submitted last. */
   text: string
   /** The field that cannot be read, or `record`. */
   field: string
   reason: string
-  state: 'waiting' | 'corrected' | 'dropped'
+  /** `submitted`: its text is being charged, or a process has ended meanwhile. */
+  state: 'waiting' | 'submitted' | 'corrected' | 'dropped'
   created: Date
   updated: Date
 }
