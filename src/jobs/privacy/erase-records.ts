@@ -1,4 +1,4 @@
-/** Removes personal data from lines, bills, invoice documents, events, and texts that name people. */
+/** Removes personal data from lines, bills, invoice documents, events and texts naming people. */
 import type {
   ClientSession,
   Collection,

@@ -10,7 +10,6 @@ import { verifyChain } from '../../../src/catalog/audit/verify.ts'
 import { ObjectId } from '../../../src/catalog/collections.ts'
 import type { Catalog } from '../../../src/catalog/connection.ts'
 import type { CreditLineDocument } from '../../../src/catalog/records/usage/credit-line.ts'
-import type { IntakeRejectedDocument } from '../../../src/catalog/records/usage/intake-documents.ts'
 import { loadConfig } from '../../../src/config/load.ts'
 import { readJob } from '../../../src/jobs/jobs.ts'
 import { eraseHandler } from '../../../src/jobs/privacy/erase.ts'
@@ -59,7 +58,7 @@ async function person({ hasLeft = true } = {}): Promise<Person> {
     aid,
     plan,
     msisdn: `4917000${last}`,
-    imsi: [`262010000000${last}`],
+    imsi: [`26201000${last}`],
   })
   const sid = Number(subscriber.entity['sid'])
   const by = (one: typeof account) => ({ query: { _id: one.entity._id.$id } })
@@ -142,25 +141,6 @@ async function addRecords(aid: number, sid: number): Promise<void> {
     kind: 'failures',
     failures: [{ row: '2', text }],
   })
-  await catalog.intakerejected.insertMany([
-    rejectedRecord(`f-${sid}:2`, `2026-04-01,+4917000${last},4930555,61`),
-    {
-      ...rejectedRecord(`f-${sid}:3`, `99262010000000${last}4930555`),
-      reason: `is wrong: 262010000000${last}`,
-      state: 'corrected',
-    },
-    // Of another subscriber, with a longer number and the same name.
-    rejectedRecord(`f-${sid}:4`, `2026-04-01,4917000${last}0,Annabel,61`),
-  ])
-}
-
-function rejectedRecord(_id: string, text: string): IntakeRejectedDocument {
-  const [file = '', line = ''] = _id.split(':')
-  const created = new Date('2026-04-02')
-  return {
-    ...{ _id, file, file_name: 'a.csv', file_type: 'CALLS', line: Number(line), text },
-    ...{ field: 'record', reason: 'Rate not found', state: 'waiting', created, updated: created },
-  }
 }
 
 async function documentsOf(catalog: Catalog): Promise<Record<string, string>> {
@@ -221,15 +201,7 @@ const isDone = (subject: string) =>
 
 beforeEach(async () => {
   const { catalog } = world.stores()
-  for (const name of [
-    'lines',
-    'bills',
-    'journal',
-    'billrun',
-    'imports',
-    'jobs',
-    'intakerejected',
-  ] as const) {
+  for (const name of ['lines', 'bills', 'journal', 'billrun', 'imports', 'jobs'] as const) {
     await (catalog[name] as never as Catalog['jobs']).deleteMany({})
   }
   await catalog.subscribers.deleteMany({})
@@ -296,25 +268,6 @@ it('erasing a subscriber keeps the account; a repetition finds nothing', async (
   await erase('accounts', { aid })
   await isDone(`accounts/${aid}`)
   expect(await traces()).toEqual([])
-})
-
-it('rejected usage records with a number of the subscriber are erased; waiting ones dropped', async () => {
-  const { sid } = await person()
-  await erase('subscribers', { sid })
-  await isDone(`subscribers/${sid}`)
-  const { catalog } = world.stores()
-  const found = await catalog.intakerejected.find().sort({ line: 1 }).toArray()
-  const created = new Date('2026-04-02')
-  const erased = { text: '(erased)', created, updated: expect.any(Date) }
-  expect(found).toEqual([
-    { ...rejectedRecord(`f-${sid}:2`, ''), ...erased, state: 'dropped' },
-    {
-      ...rejectedRecord(`f-${sid}:3`, ''),
-      ...{ ...erased, state: 'corrected', reason: 'is wrong: (erased)' },
-    },
-    rejectedRecord(`f-${sid}:4`, `2026-04-01,4917000${last}0,Annabel,61`),
-  ])
-  expect((await jobOf(`subscribers/${sid}`))?.['counts']).toMatchObject({ rejected_records: 2 })
 })
 
 describe('erasing is refused', () => {

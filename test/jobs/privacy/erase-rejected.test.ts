@@ -1,0 +1,47 @@
+/** Erasure of rejected usage records that name a subscriber. */
+import { expect, it } from 'vitest'
+import type { IntakeRejectedDocument } from '../../../src/catalog/records/usage/intake-documents.ts'
+import { useApiServer } from '../../support/entities/api/api-server.ts'
+import { make } from '../../support/entities/api/creators.ts'
+
+const world = useApiServer()
+
+const NAMES = { firstname: 'Annabel', lastname: 'Quimby', address: '12 Wisteria Lane' }
+const CREATED = new Date('2026-04-02')
+
+function rejectedRecord(line: number, text: string): IntakeRejectedDocument {
+  return {
+    ...{ _id: `f:${line}`, file: 'f', file_name: 'a.csv', file_type: 'CALLS', line, text },
+    ...{ field: 'record', reason: 'Rate not found', state: 'waiting' },
+    ...{ created: CREATED, updated: CREATED },
+  }
+}
+
+it('those with a number of the subscriber are erased, and dropped if they wait', async () => {
+  const plan = String((await make(world, 'plans')).entity['name'])
+  const aid = Number((await make(world, 'accounts')).entity['aid'])
+  const numbers = { msisdn: '49170001', imsi: ['2620100000001'] }
+  const given = { aid, plan, ...NAMES, ...numbers }
+  const sid = Number((await make(world, 'subscribers', given)).entity['sid'])
+  const { catalog } = world.stores()
+  // Of another subscriber, with a longer number and the same name.
+  const other = rejectedRecord(4, '2026-04-01,491700010,Annabel,61')
+  await catalog.intakerejected.insertMany([
+    rejectedRecord(2, '2026-04-01,+49170001,4930555,61'),
+    {
+      ...rejectedRecord(3, '9926201000000014930555'),
+      ...{ reason: 'is wrong: 2620100000001', state: 'corrected' },
+    },
+    other,
+  ])
+  await world.ok('subscribers', 'erase', { query: { sid }, update: { force: true } })
+  const job = () => catalog.jobs.findOne({ subject: `subscribers/${sid}` })
+  await expect.poll(async () => (await job())?.state, { timeout: 60_000 }).toBe('done')
+  const erased = { text: '(erased)', updated: expect.any(Date) }
+  expect(await catalog.intakerejected.find().sort({ line: 1 }).toArray()).toEqual([
+    { ...rejectedRecord(2, ''), ...erased, state: 'dropped' },
+    { ...rejectedRecord(3, ''), ...erased, state: 'corrected', reason: 'is wrong: (erased)' },
+    other,
+  ])
+  expect((await job())?.counts).toMatchObject({ rejected_records: 2 })
+})
