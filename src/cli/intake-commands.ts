@@ -19,7 +19,7 @@ export const INTAKE_COMMANDS: readonly CommandSpec[] = [
   },
   {
     name: 'rejected list',
-    help: 'Show usage records that were rejected, with the reasons: the newest first, or a file in its order.',
+    help: 'Show usage records that were rejected, the newest first, or those of a file in order.',
     isReading: true,
     options: {
       file: text('ID', 'id of a file'),
