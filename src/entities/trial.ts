@@ -41,7 +41,7 @@ export class WriteIssues {
   readonly #leftOut: string[] = []
   #unlisted = 0
   #first: DocumentError | null = null
-  /** What `throwIfAny` has thrown: its issues are noted already. */
+  /** The error of `throwIfAny`, whose issues are noted already. */
   #thrown: unknown = null
 
   constructor(isTrial: boolean) {

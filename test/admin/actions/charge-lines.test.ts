@@ -1,4 +1,4 @@
-/** What callers are told when usage records cannot be charged. */
+/** The answers to callers whose usage records cannot be charged. */
 import { expect, it } from 'vitest'
 import type { MoneyCall } from '../../../src/admin/actions/action.ts'
 import { lines, linesresubmit } from '../../../src/admin/actions/lines/charge-lines.ts'

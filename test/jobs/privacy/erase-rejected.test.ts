@@ -24,7 +24,7 @@ it('those with a number of the subscriber are erased, and dropped if they wait',
   const given = { aid, plan, ...NAMES, ...numbers }
   const sid = Number((await make(world, 'subscribers', given)).entity['sid'])
   const { catalog } = world.stores()
-  // Of another subscriber, with a longer number and the same name.
+  // Another subscriber, with a longer number and the same name.
   const other = rejectedRecord(4, '2026-04-01,491700010,Annabel,61')
   await catalog.intakerejected.insertMany([
     rejectedRecord(2, '2026-04-01,+49170001,4930555,61'),

@@ -11,7 +11,7 @@ import { eventOf, NOW_MS } from '../../support/notifications/event.ts'
 const store = useStore()
 const DAY_MS = 86_400_000
 
-/** Of what is older than 30 days; `removed`: the number of each batch. */
+/** The removal of documents older than 30 days; `removed`: the number of each batch. */
 function removalOf(catalog: Catalog, removed: number[]): Removal {
   return {
     catalog,
