@@ -23,7 +23,7 @@ import { type OpenApiDocument, openApiDocument } from './openapi/document.ts'
  * The first takes a tenth of a second to make, so it is kept until the configured fields change. If
  * these cannot be read or compiled, the request fails with that error. An unauthenticated client
  * sees only the built-in fields, and no address of the node but loopback. The page reads both
- * documents; without built files there is none.
+ * documents; without built files the page is not served.
  */
 export function addApiPages(
   server: FastifyInstance,

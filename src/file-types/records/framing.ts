@@ -119,7 +119,7 @@ function endOf(bytes: Buffer, quoting: Quoting | null, isLast: boolean): number 
   return isLast ? bytes.length : -1
 }
 
-/** Index behind the closing quote; -1 if there is none. Two quotes are one of the value. */
+/** Index behind the closing quote; -1 without one. Two quotes are one of the value. */
 function closingQuote(bytes: Buffer, from: number, quote: number): number {
   let at = bytes.indexOf(quote, from)
   while (at >= 0 && bytes[at + 1] === quote) at = bytes.indexOf(quote, at + 2)

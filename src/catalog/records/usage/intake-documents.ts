@@ -45,7 +45,7 @@ export interface IntakeFileDocument extends IntakeCounts {
   position: IntakePosition
   /**
    * The records under way after the position: where they end, and the lines that were charged
-   * before this file was. Null if there are none.
+   * before this file was. Null if no chunk is under way.
    */
   chunk: { end: number; duplicates: number[] } | null
   totals: IntakeTotal[]
