@@ -2,12 +2,22 @@
  * Lists of the entity API, read by key: without a total, and as fast on the last page as on the
  * first.
  */
+import type { DetailsOf } from './call-types.ts'
 import { answerOf } from './client.ts'
 
 export type Fields = Readonly<Record<string, unknown>>
 
 export interface Identified {
   readonly _id: { readonly $id: string }
+}
+
+/** A document of a collection; a projection may leave out any member. */
+export type RecordOf<C extends string> =
+  DetailsOf<`billapi/${C}/get`> extends readonly (infer R)[] ? R : never
+
+/** Members of an object; an object without any is answered as an empty list. */
+export function membersOf<T extends object>(object: T | undefined): Partial<Exclude<T, null[]>> {
+  return Array.isArray(object) ? {} : ((object ?? {}) as Exclude<T, null[]>)
 }
 
 export interface Page<T> {

@@ -1,36 +1,15 @@
 /** Balances as the page shows them: texts from the answer, and sizes for the bars. */
+import type { Figure } from '../../api/figures.ts'
+import { membersOf, type RecordOf } from '../../api/records.ts'
 import type { BarPiece } from '../../parts/bar-scale.ts'
 
-/** A number of an answer: a whole number, or decimal text. */
-type Figure = number | string
-
-export interface Balance {
-  readonly _id: { readonly $id: string }
-  readonly aid: number
-  readonly sid: number
-  readonly bucket_id: number
-  readonly connection_type: 'prepaid' | 'postpaid'
-  readonly counter: string
-  readonly group_name?: string
-  readonly holder?: string
-  readonly pp_includes_external_id: number
-  readonly pp_includes_name: string
-  readonly charging_by: 'usagev' | 'cost' | 'total_cost'
-  readonly charging_by_usaget: string
-  readonly to: string
-  readonly unlimited: boolean
-  readonly balance: {
-    readonly groups?: Readonly<Record<string, { readonly left: Figure; readonly total: Figure }>>
-  }
-  /** Units, or millionths of money. */
-  readonly spent: number
-  readonly reserved: number
-  readonly free: number
-  readonly limit: number
-  readonly lapsed?: number
-  /** Money. */
-  readonly debt: Figure
-}
+type Stored = RecordOf<'balances'>
+/** Members that each balance has. */
+type Always =
+  | ('_id' | 'aid' | 'sid' | 'bucket_id' | 'connection_type' | 'counter' | 'to' | 'unlimited')
+  | ('pp_includes_external_id' | 'pp_includes_name' | 'charging_by' | 'charging_by_usaget')
+  | ('balance' | 'spent' | 'reserved' | 'free' | 'limit' | 'debt')
+export type Balance = Required<Pick<Stored, Always>> & Omit<Stored, Always>
 
 export type BalanceKind = 'credit' | 'group' | 'postpaid' | 'usage' | 'debt'
 
@@ -62,9 +41,10 @@ const UNLIMITED = 2 ** 52
 const DEBT_BUCKET = 0
 
 /** A whole number of millionths as a decimal: only the point is set. */
-export function microsText(micros: number): string {
-  const sign = micros < 0 ? '-' : ''
-  const digits = String(micros).replace('-', '').padStart(7, '0')
+export function microsText(micros: Figure): string {
+  const text = String(micros)
+  const sign = text.startsWith('-') ? '-' : ''
+  const digits = text.slice(sign.length).padStart(7, '0')
   const fraction = digits.slice(-6).replace(/0+$/, '')
   return `${sign}${digits.slice(0, -6)}${fraction === '' ? '' : `.${fraction}`}`
 }
@@ -97,13 +77,15 @@ function micros(money: string): number {
 function rowOf(balance: Balance): BalanceRow[] {
   if (balance.bucket_id === DEBT_BUCKET) return []
   const { spent, reserved, free, limit, lapsed = 0 } = balance
+  const [used, held, most] = [spent, reserved, limit].map(Number) as [number, number, number]
   const isMoney = balance.charging_by !== 'usagev'
-  const text = (amount: number) => (isMoney ? microsText(amount) : String(amount))
+  const text = (amount: Figure) => (isMoney ? microsText(amount) : String(amount))
   const kind = kindOf(balance)
   const isCredit = kind === 'credit'
-  const hasLimit = !isCredit && limit > 0 && limit < UNLIMITED
-  const group = balance.balance.groups?.[balance.group_name ?? '']
-  const room = isCredit ? free : hasLimit ? limit - spent - reserved : 0
+  const hasLimit = !isCredit && most > 0 && most < UNLIMITED
+  const { groups } = membersOf(balance.balance)
+  const group = membersOf(membersOf(groups)[balance.group_name ?? ''])
+  const room = isCredit ? Number(free) : hasLimit ? most - used - held : 0
   return [
     {
       id: balance._id.$id,
@@ -112,16 +94,16 @@ function rowOf(balance: Balance): BalanceRow[] {
       holder: balance.holder ?? '',
       isShared: balance.sid === 0,
       unit: isMoney ? MONEY : balance.charging_by_usaget,
-      free: isCredit ? text(free) : group === undefined ? null : String(group.left),
+      free: isCredit ? text(free) : group.left === undefined ? null : String(group.left),
       reserved: text(reserved),
       used: text(spent),
       total: hasLimit ? text(limit) : null,
       debt: null,
-      lapsed: lapsed > 0 ? text(lapsed) : null,
+      lapsed: Number(lapsed) > 0 ? text(lapsed) : null,
       to: balance.unlimited ? null : balance.to,
       pieces: [
-        { kind: 'used', size: Math.max(0, spent) },
-        { kind: 'reserved', size: Math.max(0, reserved) },
+        { kind: 'used', size: Math.max(0, used) },
+        { kind: 'reserved', size: Math.max(0, held) },
         { kind: 'free', size: Math.max(0, room) },
       ],
     },

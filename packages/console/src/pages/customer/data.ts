@@ -6,6 +6,7 @@ import {
   PAGE_SIZE,
   type Page,
   pageOf,
+  type RecordOf,
   readAnswer,
   readNewest,
   readRecords,
@@ -129,13 +130,10 @@ export function readSessions(
   return readOpenSessions({ aid: String(aid), ...(sid !== null && { sid: String(sid) }) }, signal)
 }
 
-export interface Line extends Identified {
-  readonly urt: unknown
-  readonly stamp: string
-  readonly type: string
-  readonly usaget?: string
-  readonly [field: string]: unknown
-}
+/** Members that each line has. */
+type Always = '_id' | 'urt' | 'stamp' | 'type'
+type Stored = RecordOf<'lines'>
+export type Line = Required<Pick<Stored, Always>> & Omit<Stored, Always>
 
 /** Newest first, by time and id. */
 export async function readLines(

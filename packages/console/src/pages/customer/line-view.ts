@@ -1,6 +1,7 @@
 /** Texts of a line for tables and headings. */
 
 import type { Figure } from '../../api/figures.ts'
+import { membersOf } from '../../api/records.ts'
 import { textIn } from '../../parts/differences.ts'
 import { formatMoney, formatNumber } from '../../parts/numbers.ts'
 import { t } from '../../words/words.ts'
@@ -14,13 +15,11 @@ export function whatOf(line: Line): string {
 }
 
 export function unitsOf(line: Line): string {
-  const units = line['usagev']
-  return units === undefined ? '' : formatNumber(units as Figure)
+  return line.usagev === undefined ? '' : formatNumber(line.usagev)
 }
 
 /** Before tax, exactly. */
 export function priceOf(line: Line): string {
-  const exact = (line['exact'] as { aprice?: string } | undefined)?.aprice
-  const price = exact ?? line['aprice']
+  const price = membersOf(line.exact).aprice ?? line.aprice
   return price === undefined ? '' : formatMoney(price as Figure)
 }

@@ -2,6 +2,7 @@
 import { useEffect } from 'preact/hooks'
 import type { DecimalText } from '../../api/figures.ts'
 import { useRead } from '../../api/read.ts'
+import { membersOf } from '../../api/records.ts'
 import { showBeside } from '../../frame/scroll.ts'
 import { textIn } from '../../parts/differences.ts'
 import { explainLine } from '../../parts/explain/explain.ts'
@@ -90,15 +91,10 @@ function NotRated({ line }: { readonly line: Line }) {
   )
 }
 
-interface TaxData {
-  readonly taxes?: readonly { readonly description?: string; readonly amount?: unknown }[]
-}
-
 /** The sums are those of the line. */
 function Charge({ line }: { readonly line: Line }) {
-  const { taxes = [] } = (line['tax_data'] ?? {}) as TaxData
-  const exact = line['exact'] as { final_charge?: string } | undefined
-  const total = exact?.final_charge ?? textIn(line, 'final_charge')
+  const { taxes = [] } = membersOf(line.tax_data)
+  const total = membersOf(line.exact).final_charge ?? textIn(line, 'final_charge')
   if (total === '') return null
   const money = (title: string, text: string) => {
     return { title, value: withCurrency(text), isNumber: true }

@@ -1,9 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import {
-  type Balance,
-  balanceRows,
-  microsText,
-} from '../../packages/console/src/pages/customer/balance-view.ts'
+import type { DecimalText, Figure } from '../src/api/figures.ts'
+import { type Balance, balanceRows, microsText } from '../src/pages/customer/balance-view.ts'
 
 const BALANCE: Balance = {
   _id: { $id: '000000000080000000010001' },
@@ -41,14 +38,15 @@ const GROUP = {
 } as const
 
 describe('millionths as text', () => {
-  it.each([
+  it.each<[Figure, string]>([
     [0, '0'],
     [1, '0.000001'],
     [-5_000_000, '-5'],
     [420_000, '0.42'],
     [-10, '-0.00001'],
     [9_007_199_254_740_991, '9007199254.740991'],
-  ])('%d', (micros, text) => expect(microsText(micros)).toBe(text))
+    ['-90071992547409930' as DecimalText, '-90071992547.40993'],
+  ])('%s', (micros, text) => expect(microsText(micros)).toBe(text))
 })
 
 describe('a balance', () => {
@@ -104,7 +102,7 @@ describe('a balance', () => {
 
 describe('a debt', () => {
   it('is shown once for each owner, first', () => {
-    const owing = { ...BALANCE, debt: '0.42' }
+    const owing = { ...BALANCE, debt: '0.42' as DecimalText }
     const shared = { ...BALANCE, sid: 0, debt: 1 }
     const rows = balanceRows([owing, { ...owing, bucket_id: 2 }, shared])
     expect(rows.map(({ kind, debt, isShared }) => [kind, debt, isShared])).toEqual([
@@ -117,7 +115,7 @@ describe('a debt', () => {
   })
 
   it('without a balance is no balance', () => {
-    const only = { ...BALANCE, bucket_id: 0, counter: 'debt', debt: '0.1' }
+    const only = { ...BALANCE, bucket_id: 0, counter: 'debt', debt: '0.1' as DecimalText }
     expect(balanceRows([only]).map(({ kind }) => kind)).toEqual(['debt'])
   })
 })
