@@ -17,7 +17,7 @@ const PROCESSES = [
 /** Programs of `bench`, and modules of it that Node starts or loads into the product. */
 const BENCHMARKS = [
   ...['catalogue', 'codecs', 'compare', 'console', 'cycle', 'delivery', 'diameter', 'docs'],
-  ...['entities', 'hostile', 'import', 'main', 'matching', 'payments', 'reports', 'wire'],
+  ...['entities', 'hostile', 'import', 'intake', 'main', 'matching', 'payments', 'reports', 'wire'],
   ...['console/attackers', 'echo-server', 'event-receivers', 'generator/process'],
   ...['preload/loop-delay', 'preload/profile', 'preload/slow-commits'],
 ].map((name) => `bench/${name}`)

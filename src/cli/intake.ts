@@ -7,6 +7,7 @@ import type { IntakeFileDocument } from '../catalog/records/usage/intake-documen
 import { decimalText } from '../domain/money.ts'
 import { FileCutOffError } from '../intake/chunks.ts'
 import { type Intake, openIntake, RecordFileTypeError } from '../intake/open-intake.ts'
+import { UnrecordedEntryError } from '../intake/recorded.ts'
 import { FileTakenOverError } from '../intake/take-file.ts'
 import { monotonicMs } from '../runtime/clock.ts'
 import { WorkRate } from '../runtime/terminal.ts'
@@ -46,7 +47,7 @@ export async function intake(
   return isComplete ? 0 : 1
 }
 
-const KNOWN = [RecordFileTypeError, FileTakenOverError, FileCutOffError]
+const KNOWN = [RecordFileTypeError, FileTakenOverError, FileCutOffError, UnrecordedEntryError]
 
 /** Runs `act` with an intake, which waits for stores as long as it takes. */
 export async function withIntake<T>(shell: Shell, act: (intake: Intake) => Promise<T>): Promise<T> {

@@ -14,9 +14,6 @@ export interface ChargedText {
   reason: string
 }
 
-/** A text may begin with a byte order mark, as a file may. */
-const withoutMark = (text: string) => text.replace(/^\ufeff/, '')
-
 /**
  * In the order of the texts, of which each is a record. A repetition gets `duplicate` for records
  * whose lines are recorded, and until then the outcomes that the ledger has stored.
@@ -30,7 +27,7 @@ export async function chargeTexts(
   const fileType = await findFileType(fileTypeName)
   const records = texts.map((text, index): FileRecord => {
     const next = { offset: 0, line: index + 2, records: index + 1, hasTrailer: false }
-    return { ...readOne(fileType, index + 1, withoutMark(text)), isControl: false, next }
+    return { ...readOne(fileType, index + 1, text), isControl: false, next }
   })
   if (records.length === 0) return []
   const batchId = createHash('sha256')

@@ -8,13 +8,21 @@ import { isAway, type Patience, repeated } from '../catalog/patience.ts'
 import type { IntakeTotal } from '../catalog/records/usage/intake-documents.ts'
 import { RECORD_REPLAY_MS } from '../domain/replay.ts'
 import type { Ledger } from '../ledger/ledger.ts'
-import { oldestEntryMs } from '../ledger/streams.ts'
+import { entryReadInVain, oldestEntryMs } from '../ledger/streams.ts'
 import { monotonicMs, processMs, systemClock } from '../runtime/clock.ts'
 import { StoreDownError } from '../store/redis.ts'
 
 /** Records cannot be charged now, for the reason in the message; some may have been charged. */
 export class RecordsPostponedError extends Error {
   override name = 'RecordsPostponedError'
+}
+
+/**
+ * An entry of the ledger cannot be recorded; the log of the recorder says why. It may have the lines
+ * of records that the ledger has forgotten, so no record can be charged.
+ */
+export class UnrecordedEntryError extends Error {
+  override name = 'UnrecordedEntryError'
 }
 
 /** The usage and price in a line. */
@@ -29,6 +37,8 @@ export interface RecordedLines {
 
 const LAG_POLL_MS = 200
 const LAGGING = 'the recorder lags behind'
+/** More than by several recorders that wait for MongoDB, each of which reads an entry once. */
+const READS_IN_VAIN = 8
 const STAMPS_PER_READ = 2_000
 
 export interface RecordedStores {
@@ -43,7 +53,8 @@ export interface RecordedStores {
  * A record whose line is not found was not charged before, or so recently that the ledger still
  * knows it: nothing that waits to be recorded is older than half of that time, and the records have
  * to be sent within a quarter of it. Waits for a recorder that lags behind; rejects after the time
- * of `patience` with `RecordsPostponedError`, `StoreDownError` or `CatalogUnavailableError`.
+ * of `patience` with `RecordsPostponedError`, `StoreDownError` or `CatalogUnavailableError`, and at
+ * once with `UnrecordedEntryError`.
  */
 export async function findRecorded(
   { catalog, ledger, replayMs, patience }: RecordedStores,
@@ -79,10 +90,16 @@ async function linesOf({ lines }: RecordedStores['catalog'], stamps: readonly st
 async function untilRecorded(ledger: Ledger, lagMsMax: number, patience: Patience): Promise<void> {
   const { forMs, onWait, signal } = patience
   const endMs = monotonicMs() + forMs
+  // An answer of the ledger does not end the wait, which is reported once.
+  const asked: Patience = { ...patience, onWait: (reason) => reason !== null && onWait(reason) }
   for (;;) {
     // Time of the ledger's streams, and not of the installation.
-    const oldestMs = await repeated(() => oldestEntryMs(ledger), patience, isOutage)
+    const oldestMs = await repeated(() => oldestEntryMs(ledger), asked, isOutage)
     if (oldestMs === null || systemClock.nowMs() - oldestMs <= lagMsMax) break
+    const entry = await repeated(() => entryReadInVain(ledger, READS_IN_VAIN), asked, isOutage)
+    if (entry !== null) {
+      throw new UnrecordedEntryError(`${entry} of the ledger cannot be recorded: see the recorder`)
+    }
     if (monotonicMs() > endMs) throw new RecordsPostponedError(LAGGING)
     onWait(LAGGING)
     await pause(LAG_POLL_MS, undefined, { signal })

@@ -11,13 +11,20 @@ import { TOO_LONG } from '../file-types/records/framing.ts'
 import { NOT_UTF8, openRecordReader } from '../file-types/records/reader.ts'
 import type { FileRecord, RecordFileType } from '../file-types/records/record-files.ts'
 import { chargeChunk, findDuplicates } from './charge-chunk.ts'
-import { ChunkResult, chargeOf, type RecordState, requestOf } from './prepared-chunk.ts'
+import {
+  ChunkResult,
+  chargeOf,
+  type MappingOptions,
+  type RecordState,
+  requestOf,
+} from './prepared-chunk.ts'
+import { RecordClaim, RecordClaimLostError } from './record-claim.ts'
 import { type IntakeStores, mappingOf } from './take-file.ts'
 
 export interface Resubmission {
   /**
-   * `duplicate`: it was charged before. `unknown`: no record with this id waits, or another text
-   * is being charged. `rejected`: it stays, with the text that was submitted and the reason.
+   * `duplicate`: it was charged before. `unknown`: no record with this id waits, or it is being
+   * charged. `rejected`: it stays, with the text that was submitted and the reason.
    */
   state: RecordState | 'unknown'
   /** Empty unless it is rejected. */
@@ -51,18 +58,35 @@ export async function resubmitRecord(
   }
   const fileType = await findFileType(file_type)
   const record = readOne(fileType, line, text ?? found.text)
-  if (!(await claim(stores, id, record.text))) return UNKNOWN
-  const options = mappingOf(stores, file, fileType)
+  const claim = new RecordClaim(stores, id, record.text)
+  if (!(await claim.take())) return UNKNOWN
+  try {
+    const options = mappingOf(stores, file, fileType)
+    const result = await chargeOne({ ...stores, worker: claim.worker }, record, options)
+    return await store(stores, claim, record, result, actor)
+  } catch (error) {
+    if (error instanceof RecordClaimLostError) return UNKNOWN
+    // Without its answer the claim ends by its time.
+    await claim.release().catch(() => undefined)
+    throw error
+  }
+}
+
+async function chargeOne(
+  stores: IntakeStores,
+  record: Pick<FileRecord, 'message' | 'problem' | 'line' | 'text'>,
+  options: MappingOptions,
+): Promise<ChunkResult> {
   const request = requestOf(record, options)
   const result = new ChunkResult()
   if (request === null) result.filter(record)
-  if (request !== null && 'why' in request) result.reject(record, request)
-  else if (request !== null) {
+  else if ('why' in request) result.reject(record, request)
+  else {
     const charge = chargeOf(record, request, options)
     const { duplicates, recorded } = await findDuplicates(stores, [charge])
     await chargeChunk(stores, [charge], new Set(duplicates), result, recorded)
   }
-  return store(stores, found, record, result, actor)
+  return result
 }
 
 /** The stored text is not the whole record of the file. */
@@ -70,27 +94,13 @@ function isAltered({ state, field, reason }: IntakeRejectedDocument): boolean {
   return state === 'waiting' && field === 'record' && [TOO_LONG, NOT_UTF8].includes(reason)
 }
 
-/** Another text cannot be submitted from then on. Returns whether this one may be charged. */
-async function claim(
-  { catalog, clock, patience }: Pick<IntakeStores, 'catalog' | 'clock' | 'patience'>,
-  _id: string,
-  text: string,
-): Promise<boolean> {
-  const filter = {
-    _id,
-    $or: [{ state: 'waiting' as const }, { state: 'submitted' as const, text }],
-  }
-  const change = { $set: { state: 'submitted' as const, text, updated: new Date(clock.nowMs()) } }
-  const claimed = () => catalog.intakerejected.findOneAndUpdate(filter, change)
-  return (await repeated(claimed, patience)) !== null
-}
-
-/** A record alone, as one in the middle of a file. */
+/** A record alone, as one in the middle of a file. It may begin with a byte order mark. */
 export function readOne(
   fileType: RecordFileType,
   line: number,
-  text: string,
+  given: string,
 ): Pick<FileRecord, 'message' | 'problem' | 'line' | 'text'> {
+  const text = given.replace(/^\ufeff/, '')
   const reader = openRecordReader(fileType, { offset: 1, line, records: 1, hasTrailer: false })
   // The last record would be taken for the trailer.
   const trailer = fileType.parser.hasFooter ? '-\n' : ''
@@ -106,8 +116,8 @@ export function readOne(
 /** A record that is rejected again waits on, with its new text and reason. */
 async function store(
   { catalog, clock }: Pick<IntakeStores, 'catalog' | 'clock'>,
-  { _id }: Pick<IntakeRejectedDocument, '_id'>,
-  { line, text }: Pick<FileRecord, 'line' | 'text'>,
+  { held }: RecordClaim,
+  { line }: Pick<FileRecord, 'line'>,
   { states, rejections: [rejection] }: ChunkResult,
   actor: Actor,
 ): Promise<Resubmission> {
@@ -117,7 +127,7 @@ async function store(
     rejection === undefined
       ? { state: 'corrected' as const }
       : { state: 'waiting' as const, field: rejection.field, reason: rejection.why }
-  await change(catalog, { _id, state: 'submitted', text }, changes, actor, nowMs)
+  if (!(await change(catalog, held, changes, actor, nowMs))) return UNKNOWN
   return {
     state,
     reason: rejection === undefined ? '' : problemText(rejection.field, rejection.why),
@@ -141,13 +151,16 @@ export function dropRecord(
 
 function change(
   catalog: Rejected,
-  filter: Pick<IntakeRejectedDocument, '_id' | 'state'> & { text?: string },
+  filter: Pick<IntakeRejectedDocument, '_id' | 'state'> & { text?: string; claimed?: Date },
   changes: Partial<Pick<IntakeRejectedDocument, 'state' | 'field' | 'reason'>>,
   actor: Actor,
   nowMs: number,
 ): Promise<boolean> {
   return catalog.transaction('change a rejected record', async (session) => {
-    const more = { $set: { ...changes, updated: new Date(nowMs) } }
+    const more = {
+      $set: { ...changes, updated: new Date(nowMs) },
+      $unset: { claimed: '' as const },
+    }
     const { matchedCount } = await catalog.intakerejected.updateOne(filter, more, { session })
     if (matchedCount === 0) return false
     // Without the text, which has numbers of people, and may be erased with the record.
@@ -174,6 +187,8 @@ export function listRejected(
 ): Promise<IntakeRejectedDocument[]> {
   const order =
     query.file === undefined ? ({ created: -1, file: 1, line: 1 } as const) : ({ line: 1 } as const)
-  const found = intakerejected.find(rejectedFilter(query)).sort(order)
+  const found = intakerejected
+    .find(rejectedFilter(query), { projection: { claimed: 0 } })
+    .sort(order)
   return found.skip(skip).limit(limit).toArray() as Promise<IntakeRejectedDocument[]>
 }

@@ -278,6 +278,30 @@ export async function oldestEntryMs({ redis, keys }: Ledger): Promise<number | n
   return times.length === 0 ? null : Math.min(...times)
 }
 
+/**
+ * The oldest entry of a partition that recorders have read so often and not recorded, as
+ * `PARTITION/ID`; null if there is none. Each failed attempt to record it is a read.
+ */
+export async function entryReadInVain(
+  { redis, keys }: Ledger,
+  readsMin: number,
+): Promise<string | null> {
+  for (let partition = 0; partition < keys.partitions; partition += 1) {
+    const call = redis.client.xpending(keys.stream(partition), GROUP, '-', '+', 1)
+    // Without a group there was no recorder yet.
+    const pending = (await redis.guard(call.catch(noneWithoutGroup))) as PendingEntry[]
+    for (const [id, , , reads] of pending) if (reads >= readsMin) return `${partition}/${id}`
+  }
+  return null
+}
+
+type PendingEntry = [id: string, consumer: string, idleMs: number, reads: number]
+
+function noneWithoutGroup(error: unknown): [] {
+  if (error instanceof Error && error.message.startsWith('NOGROUP')) return []
+  throw error
+}
+
 /** Number of open sessions, over all partitions. */
 export async function openSessions(ledger: Ledger): Promise<number> {
   return sumOver(ledger, (partition) => ledger.redis.client.zcard(ledger.keys.expiry(partition)))

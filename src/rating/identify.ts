@@ -189,6 +189,15 @@ export function normalizeNumber(number: string, countryPrefix: string): string {
   return isInternational ? bare : countryPrefix + bare
 }
 
+/** The number of a subscriber, and the national forms that `normalizeNumber` turns into it. */
+export function formsOfNumber(number: string, countryPrefix: string): string[] {
+  const full = normalizeNumber(number, countryPrefix)
+  if (countryPrefix === '' || !full.startsWith(countryPrefix)) return [number, full]
+  const national = full.slice(countryPrefix.length)
+  const isNational = national.length <= NATIONAL_DIGITS_MAX && !/^0/.test(national)
+  return isNational ? [number, full, national, `0${national}`] : [number, full]
+}
+
 /** An integer in canonical form, or empty if the text is not an integer. */
 function integerText(text: string): string {
   if (!/^\d+$/.test(text) || !Number.isSafeInteger(Number(text))) return ''

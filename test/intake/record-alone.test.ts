@@ -8,7 +8,7 @@ describe('a record alone', () => {
     expect(read).toMatchObject({ line: 7, problem: null, message: { when: '1', seconds: '4' } })
   })
 
-  it.each(['1,2,3,4\n', '1,2,3,4\r', '\n1,2,3,4', '1,2,3,4\r\n\r\n'])(
+  it.each(['1,2,3,4\n', '1,2,3,4\r', '\n1,2,3,4', '1,2,3,4\r\n\r\n', '\ufeff1,2,3,4'])(
     '%j has the text that it has in a file',
     (text) => expect(readOne(recordType({ parser: CSV }), 7, text).text).toBe('1,2,3,4'),
   )

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { plainOutcome } from '../../src/domain/charge-outcome.ts'
 import { RECORD_BYTES_MAX } from '../../src/file-types/records/framing.ts'
 import { chargeTexts } from '../../src/intake/charge-texts.ts'
 import {
@@ -7,6 +8,7 @@ import {
   type Resubmission,
   resubmitRecord,
 } from '../../src/intake/rejected.ts'
+import { systemClock } from '../../src/runtime/clock.ts'
 import { DEMO_BY } from '../support/catalog/store.ts'
 import { CALLS } from '../support/intake/call-records.ts'
 import {
@@ -43,6 +45,14 @@ const resubmit = (
   more: Partial<IntakeScene['intake']> = {},
 ): Promise<Resubmission> =>
   resubmitRecord({ ...scene().intake, ...more }, findFileType, id, text, DEMO_BY.actor)
+/** A worker for which the subscriber does not exist. */
+const refusing: IntakeScene['worker'] = {
+  async process(task) {
+    const { stats } = await scene().worker.process({ ...task, requests: [] })
+    return { outcomes: task.requests.map(() => plainOutcome('unknownSubscriber')), stats }
+  },
+  close: () => Promise.resolve(),
+} as IntakeScene['worker']
 const UNKNOWN = { state: 'unknown', reason: '' }
 
 async function spent(): Promise<number> {
@@ -124,6 +134,56 @@ describe('a rejected record', () => {
     expect(await spent()).toBe(30)
   })
 
+  it('is charged by one text only, if one is submitted twice at once', async () => {
+    const id = await reject()
+    const { worker } = scene()
+    const text = textOf('b', MSISDN)
+    const others: unknown[] = []
+    const slow: IntakeScene['worker'] = {
+      ...worker,
+      async process(task) {
+        if (others.length === 0) {
+          others.push(await resubmit(id, text, { worker: refusing }))
+          others.push(await resubmit(id, textOf('other', MSISDN)))
+        }
+        return worker.process(task)
+      },
+    }
+    const done = await resubmit(id, text, { worker: slow })
+    expect({ done, others }).toEqual({
+      done: { state: 'charged', reason: '' },
+      others: [UNKNOWN, UNKNOWN],
+    })
+    expect(await spent()).toBe(30)
+  })
+
+  it('is not charged any more by a process that was thought to have ended', async () => {
+    const id = await reject()
+    const { worker } = scene()
+    const text = textOf('b', MSISDN)
+    const hour = { ...systemClock, nowMs: () => systemClock.nowMs() + 3_600_000 }
+    const others: unknown[] = []
+    const slow: IntakeScene['worker'] = {
+      ...worker,
+      async process(task) {
+        if (others.length > 0) return worker.process(task)
+        others.push(await resubmit(id, text))
+        others.push(await resubmit(id, text, { worker: refusing, clock: hour }))
+        others.push(await resubmit(id, textOf('other', MSISDN)))
+        const { stats } = await worker.process({ ...task, requests: [] })
+        return { outcomes: task.requests.map(() => plainOutcome('storeDown')), stats }
+      },
+    }
+    expect(await resubmit(id, text, { worker: slow })).toEqual(UNKNOWN)
+    const reason = 'Subscriber not found'
+    const [rejected, charged] = [
+      { state: 'rejected', reason },
+      { state: 'charged', reason: '' },
+    ]
+    expect(others).toEqual([UNKNOWN, rejected, charged])
+    expect(await spent()).toBe(30)
+  })
+
   it('needs its text if the stored one is not the whole record', async () => {
     await scene().take(scene().file('long.jsonl', 'x'.repeat(RECORD_BYTES_MAX + 1)))
     const [rejected] = await waiting()
@@ -156,8 +216,22 @@ describe('a rejected record', () => {
   })
 })
 
-it('a record of a caller may begin with a byte order mark', async () => {
-  const texts = [`\ufeff${textOf('a', MSISDN)}`]
-  const [charged] = await chargeTexts(scene().intake, findFileType, 'calls', texts)
-  expect(charged).toMatchObject({ state: 'charged', reason: '' })
+it('a record alone may begin with a byte order mark, and is the same record', async () => {
+  const id = await reject()
+  const text = `\ufeff${textOf('b', MSISDN)}`
+  expect(await resubmit(id, text)).toEqual({ state: 'charged', reason: '' })
+  const stored = await scene().stores.catalog.intakerejected.findOne({ _id: id })
+  expect(stored?.text).toBe(textOf('b', MSISDN))
+  const [again] = await chargeTexts(scene().intake, findFileType, 'calls', [text])
+  expect(again).toMatchObject({ state: 'duplicate', reason: '' })
+  expect(await spent()).toBe(30)
+})
+
+it('records of a caller are charged once, whatever they are sent with at once', async () => {
+  const [a, b] = [textOf('x', MSISDN), textOf('y', MSISDN)]
+  const lists = [[a], [a, b], [b, a], [a, a, b]]
+  const charging = lists.map((texts) => chargeTexts(scene().intake, findFileType, 'calls', texts))
+  const states = (await Promise.all(charging)).flat().map(({ state }) => state)
+  expect(states.filter((state) => state === 'charged')).toHaveLength(2)
+  expect(await spent()).toBe(20)
 })

@@ -1,8 +1,8 @@
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { NO_PATIENCE } from '../../src/catalog/patience.ts'
 import { plainOutcome } from '../../src/domain/charge-outcome.ts'
-import { oldestEntryMs } from '../../src/ledger/streams.ts'
-import { type CallRecord, COUNTED_CALLS } from '../support/intake/call-records.ts'
+import { entryReadInVain, oldestEntryMs } from '../../src/ledger/streams.ts'
+import { type CallRecord, COUNTED_CALLS, SUMMED_CALLS } from '../support/intake/call-records.ts'
 import {
   AID,
   type IntakeScene,
@@ -117,6 +117,16 @@ describe('a file of usage records', () => {
     const error = 'line 4: count is 4, and the file has 3 records'
     expect(await scene().take(path, {}, COUNTED_CALLS)).toMatchObject({ ...failed, error })
     expect(await scene().take(path, {}, COUNTED_CALLS)).toMatchObject({ ...failed, error })
+  })
+
+  it('fails if its records have other sums than its trailer', async () => {
+    const take = (name: string, total: number) => {
+      const path = scene().file(name, fileOf([...records(50), `{"total":${total}}`]))
+      return scene().take(path, {}, SUMMED_CALLS)
+    }
+    expect(await take('a.jsonl', 500)).toMatchObject({ state: 'done', charged: 50, error: '' })
+    const error = 'line 51: total is 510, and the records have 500 of used'
+    expect(await take('b.jsonl', 510)).toMatchObject({ state: 'failed', duplicates: 50, error })
   })
 })
 
@@ -267,8 +277,23 @@ describe('an outage', () => {
       replayMs: 100,
       patience: { ...patience, onWait: (reason) => void waits.push(reason) },
     })
-    await expect.poll(() => waits).toContain('the recorder lags behind')
+    const lagging = 'the recorder lags behind'
+    await expect.poll(() => waits.filter((one) => one === lagging).length).toBeGreaterThan(1)
     drains.push(await startTestDrain(scene().stores))
     expect(await taken).toMatchObject({ charged: 0, duplicates: 5 })
+    // The wait is reported once.
+    expect(waits.filter((one, index) => one !== waits[index - 1])).toEqual([null, lagging, null])
+  })
+
+  it('of a single entry that cannot be recorded ends the intake', async () => {
+    const { ledger } = scene().stores
+    await ledger.redis.client.xadd(ledger.keys.stream(0), '*', 'r', 'broken')
+    drains.push(await startTestDrain(scene().stores))
+    await expect.poll(() => entryReadInVain(ledger, 8)).not.toBeNull()
+    const taken = scene().take(scene().file('b.jsonl', fileOf(records(6))), { replayMs: 100 })
+    await expect(taken).rejects.toMatchObject({
+      name: 'UnrecordedEntryError',
+      message: expect.stringMatching(/^\d+\/\d+-\d+ of the ledger cannot be recorded: /),
+    })
   })
 })

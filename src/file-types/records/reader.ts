@@ -1,5 +1,6 @@
 /** Reads the records of a file. */
 import { isUtf8 } from 'node:buffer'
+import { noSums } from './control-sums.ts'
 import { type Frame, Framer } from './framing.ts'
 import {
   FILE_START,
@@ -40,11 +41,13 @@ class Reader implements RecordReader {
   #line: number
   #records: number
   #hasTrailer: boolean
+  /** Empty if trailers state none. */
+  #sums: readonly bigint[]
   #isFirst: boolean
   /** The last frame so far, which is the trailer if no other follows. */
   #held: PlacedFrame | null = null
 
-  constructor(parser: RecordParser, { offset, line, records, hasTrailer }: RecordPosition) {
+  constructor(parser: RecordParser, { offset, line, records, hasTrailer, sums }: RecordPosition) {
     this.#parser = parser
     this.#framer = new Framer(parser.quoting)
     this.#head = offset === 0 ? NOTHING : null
@@ -52,6 +55,7 @@ class Reader implements RecordReader {
     this.#line = line
     this.#records = records
     this.#hasTrailer = hasTrailer
+    this.#sums = sums?.map(BigInt) ?? noSums(parser.sums?.count ?? 0)
     this.#isFirst = offset === 0
   }
 
@@ -63,7 +67,8 @@ class Reader implements RecordReader {
     const records = this.#read(NOTHING, true)
     if (this.#held !== null) records.push(this.#recordOf(this.#held, !this.#isFirst))
     this.#held = null
-    if (this.#parser.count !== null && !this.#hasTrailer) records.push(this.#missingTrailer())
+    const { count, sums } = this.#parser
+    if ((count !== null || sums !== null) && !this.#hasTrailer) records.push(this.#missingTrailer())
     return records
   }
 
@@ -111,6 +116,10 @@ class Reader implements RecordReader {
     const content: Content = why === '' ? this.#contentOf(type, text) : refused(why)
     this.#isFirst = false
     if (!isControl) this.#records += 1
+    const { sums } = this.#parser
+    if (sums !== null && content.message !== null) {
+      this.#sums = sums.add(this.#sums, content.message)
+    }
     if (type === 'trailer') this.#hasTrailer = true
     return { line, text, ...content, isControl, next: this.#positionAt(next) }
   }
@@ -128,9 +137,10 @@ class Reader implements RecordReader {
   }
 
   #trailerProblem(text: string): Content['problem'] {
+    const { sums } = this.#parser
     const count = this.#parser.count?.(text) ?? this.#records
     if (typeof count !== 'number') return count
-    if (count === this.#records) return null
+    if (count === this.#records) return sums?.problem(text, this.#sums) ?? null
     const why = `is ${count}, and the file has ${this.#records} records`
     return { field: this.#parser.countField, why }
   }
@@ -143,6 +153,7 @@ class Reader implements RecordReader {
   }
 
   #positionAt(place: Pick<RecordPosition, 'offset' | 'line'>): RecordPosition {
-    return { ...place, records: this.#records, hasTrailer: this.#hasTrailer }
+    const position = { ...place, records: this.#records, hasTrailer: this.#hasTrailer }
+    return this.#sums.length === 0 ? position : { ...position, sums: this.#sums.map(String) }
   }
 }

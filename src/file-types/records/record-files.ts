@@ -33,6 +33,8 @@ export interface RecordPosition {
   records: number
   /** Whether a trailer is before it. */
   hasTrailer: boolean
+  /** Control sums of the records before it (control-sums.ts), as whole numbers. */
+  sums?: string[]
 }
 
 export const FILE_START: RecordPosition = { offset: 0, line: 1, records: 0, hasTrailer: false }

@@ -14,6 +14,7 @@ import type { FieldProblem, Message } from '../file-type.ts'
 import { parseJsonMessage } from '../json-message.ts'
 import { pathAt } from '../paths.ts'
 import { booleanAt } from '../realtime-section.ts'
+import { type ControlSums, controlSumsAt } from './control-sums.ts'
 import type { Quoting } from './framing.ts'
 
 export type LineType = 'header' | 'data' | 'trailer'
@@ -38,6 +39,8 @@ export interface RecordParser {
   readonly count: ((text: string) => number | FieldProblem) | null
   /** Its field; empty without one. */
   readonly countField: string
+  /** Sums that a trailer states; null if trailers state none. */
+  readonly sums: ControlSums | null
 }
 
 export const RECORD_PARSERS = ['separator', 'fixed', 'json'] as const
@@ -52,6 +55,7 @@ export const RECORD_PARSER_KEYS = [
   'line_types',
   'trailer_structure',
   'record_count_field',
+  'control_sums',
 ]
 const ASN1 = ['ggsn', 'tap3']
 
@@ -76,6 +80,7 @@ export function compileRecordParser(document: unknown, path: string): RecordPars
     hasFooter,
     lineType,
     ...countAt(section, path, () => compile('trailer_structure')),
+    sums: controlSumsAt(section, `${path}.control_sums`, () => compile('trailer_structure')),
   }
 }
 
@@ -256,7 +261,8 @@ function countAt(
 ): Pick<RecordParser, 'count' | 'countField'> {
   const value = section['record_count_field']
   if (isUnset(value)) {
-    refuseGiven(section, ['trailer_structure'], path, 'needs record_count_field')
+    const unused = isUnset(section['control_sums']) ? ['trailer_structure'] : []
+    refuseGiven(section, unused, path, 'needs record_count_field or control_sums')
     return { count: null, countField: '' }
   }
   const field = pathAt(value, `${path}.record_count_field`)

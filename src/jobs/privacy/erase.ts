@@ -12,7 +12,7 @@ import { readAccountFields } from '../../ledger/account-fields.ts'
 import { openSessionsOf } from '../../ledger/open-sessions.ts'
 import { watchRecorderProgress } from '../../ledger/recorder-progress.ts'
 import { releaseSession } from '../../ledger/release.ts'
-import { compileIdentification } from '../../rating/identify.ts'
+import { compileIdentification, formsOfNumber } from '../../rating/identify.ts'
 import type { ClaimedJob } from '../jobs.ts'
 import type { JobHandler } from '../runner.ts'
 import { eraseAudit } from './erase-audit.ts'
@@ -126,8 +126,12 @@ async function eraseTexts(
   const revisions = entities.flatMap((entity) => entity.revisions)
   const textsOf = (paths: readonly string[]) => revisions.flatMap((one) => textsUnder(one, paths))
   await eraseInImports(stores.catalog, textsOf(all), batches(claimed, 'failed_rows', 'imports'))
-  const commit = batches(claimed, 'rejected_records', 'intake')
-  await eraseRejected(stores, textsOf(identifiers), commit)
+  const { countryPrefix } = stores.config.rating
+  const written = identifiers.flatMap((path) => {
+    const texts = textsOf([path])
+    return path === 'msisdn' ? texts.flatMap((one) => formsOfNumber(one, countryPrefix)) : texts
+  })
+  await eraseRejected(stores, written, batches(claimed, 'rejected_records', 'intake'))
 }
 
 async function eraseDocuments(

@@ -20,6 +20,15 @@ const COUNTED = {
   trailer_structure: [{ name: 'type' }, { name: 'count' }],
   record_count_field: 'count',
 }
+const SUMMED = {
+  ...CSV,
+  line_types: { T: '/^T,/' },
+  trailer_structure: [{ name: 'type' }, { name: 'seconds' }, { name: 'charge' }],
+  control_sums: [
+    { field: 'seconds', sum_of: 'a' },
+    { field: 'charge', sum_of: 'b' },
+  ],
+}
 /** Each record as `line: columns`, or with its problem. */
 const shown = (records: readonly FileRecord[]) =>
   records.map(({ line, message, problem, isControl }) => {
@@ -173,6 +182,45 @@ describe('control lines', () => {
   })
 })
 
+describe('control sums of a trailer', () => {
+  it('are those of columns of all records that can be read, exactly', () => {
+    const records = '61,0.1\n120,0.2\nx,\n7\n'
+    expect(read(SUMMED, `${records}T,181,0.30\n`)).toContain('5: control')
+    expect(
+      read(SUMMED, '9007199254740993,-0.000000000001\n1,\nT,9007199254740994,-0.000000000001'),
+    ).toContain('3: control')
+    expect(read(SUMMED, `${records}T,180,0.3`)[4]).toBe(
+      '5: seconds is 180, and the records have 181 of a',
+    )
+    expect(read(SUMMED, `${records}T,181,-1.5`)[4]).toBe(
+      '5: charge is -1.5, and the records have 0.3 of b',
+    )
+  })
+
+  it('must be numbers, in a trailer that is there', () => {
+    expect(read(SUMMED, 'T,,0')).toEqual(['1: seconds must be a decimal number'])
+    expect(read(SUMMED, 'T,0')).toEqual(['1: charge is missing: the record has 2 columns'])
+    expect(read(SUMMED, '1,2\n')[1]).toBe('2: trailer is missing: the file may be cut off')
+  })
+
+  it('are checked beside the number of records', () => {
+    const both = {
+      type: 'json',
+      line_types: { T: '/"n"/' },
+      record_count_field: 'n',
+      control_sums: [{ field: 'total', sum_of: 'used.bytes' }],
+    }
+    const records = '{"used":{"bytes":5}}\n{"used":{"bytes":"1.5"}}\n'
+    expect(read(both, `${records}{"n":2,"total":6.5}`)[2]).toBe('3: control')
+    expect(read(both, `${records}{"n":3,"total":6.5}`)[2]).toBe(
+      '3: n is 3, and the file has 2 records',
+    )
+    expect(read(both, `${records}{"n":2,"total":6}`)[2]).toBe(
+      '3: total is 6, and the records have 6.5 of used.bytes',
+    )
+  })
+})
+
 describe('the reader', () => {
   const parsers: Fields[] = [
     CSV,
@@ -180,6 +228,7 @@ describe('the reader', () => {
     { type: 'json' },
     { ...CSV, csv_has_header: true, csv_has_footer: true },
     COUNTED,
+    SUMMED,
     { ...COUNTED, line_types: { H: '/^"/' }, csv_has_footer: true, csv_has_header: true },
   ]
   const pieces = [
@@ -192,6 +241,7 @@ describe('the reader', () => {
     'é',
     '\ufeff',
     'T;,2',
+    'T,3,2',
     '{"a":1}',
     '123 5',
     '\n\n',

@@ -115,7 +115,16 @@ describe('a document', () => {
     [parsed({ csv_has_header: 1 }), 'parser.csv_has_header must be true or false'],
     [parsed({ line_types: { X: '/a/' } }), 'parser.line_types.X is not known'],
     [parsed({ line_types: { H: '/(/' } }), 'parser.line_types.H is not a regular expression: /(/'],
-    [parsed({ trailer_structure: [] }), 'parser.trailer_structure needs record_count_field'],
+    [
+      parsed({ trailer_structure: [] }),
+      'parser.trailer_structure needs record_count_field or control_sums',
+    ],
+    [parsed({ control_sums: [] }), 'parser.control_sums must have at least one sum'],
+    [parsed({ control_sums: [{ field: 'n' }] }), 'parser.control_sums.0.sum_of is missing'],
+    [
+      parsed({ control_sums: [{ field: 'n', sum_of: 'seconds' }] }),
+      'parser.trailer_structure is missing',
+    ],
     [parsed({ record_count_field: 'n' }), 'parser.trailer_structure is missing'],
     [parsed({ custom_keys: 1 }), 'parser.custom_keys must be a list'],
     [processed({ date_field: undefined }), 'processor.date_field is missing'],

@@ -4,7 +4,7 @@ import type { IntakeRejectedDocument } from '../../../src/catalog/records/usage/
 import { useApiServer } from '../../support/entities/api/api-server.ts'
 import { make } from '../../support/entities/api/creators.ts'
 
-const world = useApiServer()
+const world = useApiServer({ env: { TOLLGATE_RATING_COUNTRY_PREFIX: '49' } })
 
 const NAMES = { firstname: 'Annabel', lastname: 'Quimby', address: '12 Wisteria Lane' }
 const CREATED = new Date('2026-04-02')
@@ -26,6 +26,7 @@ it('those with a number of the subscriber are erased, and dropped if they wait',
   const { catalog } = world.stores()
   // Another subscriber, with a longer number and the same name.
   const other = rejectedRecord(4, '2026-04-01,491700010,Annabel,61')
+  const more = rejectedRecord(7, '2026-04-01,01700012,4930555,61')
   await catalog.intakerejected.insertMany([
     rejectedRecord(2, '2026-04-01,+49170001,4930555,61'),
     {
@@ -33,6 +34,9 @@ it('those with a number of the subscriber are erased, and dropped if they wait',
       ...{ reason: 'is wrong: 2620100000001', state: 'corrected' },
     },
     other,
+    rejectedRecord(5, '2026-04-01,0170001,4930555,61'),
+    rejectedRecord(6, '2026-04-01,4930555,170001,61'),
+    more,
   ])
   await world.ok('subscribers', 'erase', { query: { sid }, update: { force: true } })
   const job = () => catalog.jobs.findOne({ subject: `subscribers/${sid}` })
@@ -42,6 +46,9 @@ it('those with a number of the subscriber are erased, and dropped if they wait',
     { ...rejectedRecord(2, ''), ...erased, state: 'dropped' },
     { ...rejectedRecord(3, ''), ...erased, state: 'corrected', reason: 'is wrong: (erased)' },
     other,
+    { ...rejectedRecord(5, ''), ...erased, state: 'dropped' },
+    { ...rejectedRecord(6, ''), ...erased, state: 'dropped' },
+    more,
   ])
-  expect((await job())?.counts).toMatchObject({ rejected_records: 2 })
+  expect((await job())?.counts).toMatchObject({ rejected_records: 4 })
 })

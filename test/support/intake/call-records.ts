@@ -33,3 +33,13 @@ export const COUNTED_CALLS = recordType({
   ...CHANGES,
   parser: { type: 'json', line_types: { T: '/"count"/' }, record_count_field: 'count' },
 })
+
+/** With a trailer that has the sum of the bytes. */
+export const SUMMED_CALLS = recordType({
+  ...CHANGES,
+  parser: {
+    type: 'json',
+    line_types: { T: '/"total"/' },
+    control_sums: [{ field: 'total', sum_of: 'used' }],
+  },
+})

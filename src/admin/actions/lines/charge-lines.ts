@@ -82,7 +82,7 @@ async function withIntake<T>(
     // By name: the intake is loaded when it is needed.
     const { name, message } = error instanceof Error ? error : { name: '', message: '' }
     if (name === 'RecordFileTypeError') throw new ActionError(message, refused)
-    if (name === 'RecordsPostponedError') {
+    if (name === 'RecordsPostponedError' || name === 'UnrecordedEntryError') {
       throw new RequestError(503, `not all records were charged, repeat the request: ${message}`)
     }
     throw error

@@ -27,6 +27,7 @@ export interface IntakePosition {
   line: number
   records: number
   hasTrailer: boolean
+  sums?: string[]
 }
 
 export interface IntakeFileDocument extends IntakeCounts {
@@ -67,6 +68,8 @@ export interface IntakeRejectedDocument {
   reason: string
   /** `submitted`: its text is being charged, or a process has ended meanwhile. */
   state: 'waiting' | 'submitted' | 'corrected' | 'dropped'
+  /** When the process that charges it was known to work on it (intake/record-claim.ts). */
+  claimed?: Date
   created: Date
   updated: Date
 }
