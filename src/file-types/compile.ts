@@ -88,8 +88,8 @@ export function compileFileType(
     realtime: realtime.fields,
   })
   const filters = { value: fields['filters'], path: `${path}.filters` }
-  const handlesMembersSeparately = parser.type === 'diameter'
-  const lists = { list, handlesMembersSeparately }
+  const isDiameter = parser.type === 'diameter'
+  const lists = { list, refusesMembersAlone: isDiameter, mergesMembers: isDiameter }
   const services = compileServices(realtime, mappings, rules, lists, filters)
   const parts = { name, path, fields, parser, processor, realtime, rules, response, services }
   const plan = compilePlan(parts, defaults)
@@ -267,7 +267,7 @@ function compileServices(
   realtime: RealtimeSection,
   mappings: Mappings,
   rules: FileTypeRules,
-  lists: Pick<ServicesPlan, 'list' | 'handlesMembersSeparately'>,
+  lists: Pick<ServicesPlan, 'list' | 'refusesMembersAlone' | 'mergesMembers'>,
   filters: LocatedValue,
 ): ServicesPlan {
   return {

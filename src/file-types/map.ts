@@ -69,9 +69,7 @@ export function mapMessage(
     { record, refund, servicesMax: context.servicesMax, members: 1 },
     errors,
   )
-  // If any service has no stamp, only the whole content distinguishes requests.
-  const isAlone = stamps.length === 1 && plan.services.list === null
-  const stamp = isAlone ? (stamps[0] as string) : stamps.includes('') ? '' : joinParts(stamps)
+  const stamp = stampOf(plan.services, stamps)
   const ownId = givenId || sessionIdOfEvent(plan, record, stamp, context, errors)
   // Without a request number, the stamp or the digest of the content distinguishes messages.
   const ownStamp = requestNumber < 0 ? stamp || context.bodyDigest() : ''
@@ -119,6 +117,16 @@ export function mapMessage(
     fields,
   }
   return errors.problem ?? { request, skipped, echo }
+}
+
+/**
+ * If any service has no stamp, only the whole content distinguishes requests. All services of a
+ * record have the same one.
+ */
+function stampOf({ isUsage, list }: ServicesPlan, stamps: readonly string[]): string {
+  const isAlone = isUsage || (stamps.length === 1 && list === null)
+  if (isAlone) return stamps[0] ?? ''
+  return stamps.includes('') ? '' : joinParts(stamps)
 }
 
 /** Marks the services of a start that open the session without credit. */

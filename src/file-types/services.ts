@@ -17,16 +17,16 @@ import { mergedService } from './merged-service.ts'
 import type { Path, Scope } from './paths.ts'
 import type { RecordType } from './record-types.ts'
 import { type PartRule, type UsageRule, usagetOf } from './usage.ts'
+import { article, readUsed, requiredUsage, usedBeforeOf } from './used-units.ts'
 import type { VolumeTerm } from './volume-terms.ts'
 
 export interface ServicesPlan {
   /** Path of the list; null if messages have one service. */
   readonly list: Path | null
-  /**
-   * Whether an invalid member of the list is refused alone and repeated members are merged.
-   * Otherwise the whole message is refused.
-   */
-  readonly handlesMembersSeparately: boolean
+  /** Whether an invalid member of the list is refused alone, and not the whole message. */
+  readonly refusesMembersAlone: boolean
+  /** Whether repeated members are merged, and not refused. */
+  readonly mergesMembers: boolean
   /** Whether events report usage and request nothing, as records do; otherwise they request. */
   readonly isUsage: boolean
   /** If this field is absent nothing is requested, except by an event. */
@@ -71,7 +71,7 @@ export function readServices(
 ): ReadServices {
   const list = plan.list?.in(message)
   const found: ReadServices = { services: [], skipped: [], entries: [], stamps: [] }
-  const isAbsent = plan.handlesMembersSeparately && Array.isArray(list) && list.length === 0
+  const isAbsent = plan.refusesMembersAlone && Array.isArray(list) && list.length === 0
   if (list === undefined || plan.list === null || isAbsent) {
     found.entries.push(message)
     readEntry(plan, { entry: message, message }, shape, found, errors)
@@ -109,7 +109,7 @@ function readMembers(
     errors.prefix = `${name}.${index}.`
     found.entries.push(member)
     const isService = readEntry(plan, { entry: member, message }, shape, found, errors)
-    if (plan.handlesMembersSeparately && errors.problem !== null) {
+    if (plan.refusesMembersAlone && errors.problem !== null) {
       refused ??= errors.problem
       refuse(found, errors.problem)
       errors.problem = null
@@ -163,7 +163,7 @@ function readEntry(
     return true
   }
   const used = plan.isUsage
-    ? requiredUsage(rule, scope, errors)
+    ? requiredUsage(rule, scope, shape, errors)
     : readUsed(rule, scope, shape, errors)
   const service: ServiceRequest = {
     ratingGroup,
@@ -183,7 +183,7 @@ function readEntry(
   }
   if (entry === message && isEmptyService(plan, record, service)) return false
   const same = found.services.findIndex((other) => isSameService(other, service))
-  if (same >= 0 && plan.handlesMembersSeparately) {
+  if (same >= 0 && plan.mergesMembers) {
     if (errors.problem !== null) return true
     found.services[same] = mergedService(found.services[same] as ServiceRequest, service)
     return false
@@ -191,8 +191,10 @@ function readEntry(
   if (same >= 0) {
     errors.failEntry('repeats a service: its rating group and usage type are those of another')
   }
-  const stamp = rule.stamp === null ? '' : rule.stamp(scope, errors)
-  if (plan.handlesMembersSeparately && errors.problem !== null) return true
+  // That of a record must not depend on which of its services are charged.
+  const stampScope = plan.isUsage ? { entry: message, message } : scope
+  const stamp = rule.stamp === null ? '' : rule.stamp(stampScope, errors)
+  if (plan.refusesMembersAlone && errors.problem !== null) return true
   found.services.push(service)
   found.stamps.push(stamp)
   return true
@@ -291,36 +293,6 @@ function requestedUnits(
   return units
 }
 
-function requiredUsage({ used }: UsageRule, scope: Scope, errors: DecodeErrors): number {
-  const units = used.read(scope, errors)
-  if (units < 0) errors.fail(used.name, 'is required')
-  return units
-}
-
-/** Reported units; -1 if none. */
-function readUsed(
-  { used }: UsageRule,
-  scope: Scope,
-  { record: { kind, name }, members }: RequestShape,
-  errors: DecodeErrors,
-): number {
-  const units = used.read(scope, errors)
-  if (units > 0 && opensSession(kind)) {
-    errors.fail(used.name, `must be 0 or absent in ${article(kind)} ${name}`)
-  }
-  // A report outside of the entries would count for each service.
-  const { entry } = scope
-  if (units > 0 && members > 1 && used.read({ entry, message: entry }, errors) !== units) {
-    errors.fail(used.name, 'must be in the service itself: it is one of several')
-  }
-  return units
-}
-
-/** Units used before the tariff change; -1 if the message does not say. */
-function usedBeforeOf({ used, isTotal }: UsageRule, scope: Scope, errors: DecodeErrors): number {
-  return isTotal || used.before === null ? -1 : used.before(scope, errors)
-}
-
 /** Null if the message has no parts. `requested`: units requested of the service itself. */
 function readParts(
   { parts: rules, isTotal }: UsageRule,
@@ -363,10 +335,6 @@ function partRequested(
   const own = requestedUnits(rule, scope, kind, errors)
   if (own >= 0 || rule.role === 'beside') return own
   return rule.role === 'preferred' ? requested : rule.defaults[kind]
-}
-
-function article(kind: RequestKind): string {
-  return kind === 'event' ? 'an' : 'a'
 }
 
 function readRatingGroup(

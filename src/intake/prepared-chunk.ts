@@ -63,7 +63,11 @@ export class ChunkResult {
     this.counts.charged += 1
     this.states.set(record.line, 'charged')
     this.chargedKeys.add(sessionKey)
-    for (const use of uses) addUse(this.totals, use, 1)
+    const usagets = new Set<string>()
+    for (const use of uses) {
+      addUse(this.totals, use, usagets.has(use.usaget) ? 0 : 1)
+      usagets.add(use.usaget)
+    }
   }
 
   decided(charge: RecordCharge, outcome: ChargeOutcome): void {

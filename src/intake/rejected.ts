@@ -7,6 +7,7 @@ import { appendAudit } from '../catalog/audit/audit.ts'
 import type { Catalog } from '../catalog/connection.ts'
 import { repeated } from '../catalog/patience.ts'
 import type { IntakeRejectedDocument } from '../catalog/records/usage/intake-documents.ts'
+import { parseBerText } from '../file-types/records/ber-reader.ts'
 import { TOO_LONG } from '../file-types/records/framing.ts'
 import { NOT_UTF8, openRecordReader } from '../file-types/records/reader.ts'
 import type { FileRecord, RecordFileType } from '../file-types/records/record-files.ts'
@@ -101,9 +102,11 @@ export function readOne(
   given: string,
 ): Pick<FileRecord, 'message' | 'problem' | 'line' | 'text'> {
   const text = given.replace(/^\ufeff/, '')
+  const { parser } = fileType
+  if (parser.type === 'ber') return { line, ...parseBerText(parser, text) }
   const reader = openRecordReader(fileType, { offset: 1, line, records: 1, hasTrailer: false })
   // The last record would be taken for the trailer.
-  const trailer = fileType.parser.hasFooter ? '-\n' : ''
+  const trailer = parser.hasFooter ? '-\n' : ''
   const all = [...reader.push(Buffer.from(`${text}\n${trailer}`)), ...reader.end()]
   const [first, second] = all.filter(({ isControl }) => !isControl)
   if (first !== undefined && second === undefined) {

@@ -36,9 +36,15 @@ function unpriced(services: readonly ServiceOutcome[]): string {
   return text
 }
 
-/** A release succeeds; other requests are granted if any of their services is. */
+/**
+ * A release succeeds; a record is charged if all of its services are; other requests are granted if
+ * any of their services is.
+ */
 export function overallReason(request: ChargeRequest, services: readonly ServiceOutcome[]): Reason {
   if (request.kind === 'release' || services.length === 0) return 'granted'
+  if (request.isRecord) {
+    return services.find(({ reason }) => reason !== 'granted')?.reason ?? 'granted'
+  }
   for (const { reason } of services) if (reason === 'granted') return reason
   return services[0]?.reason ?? 'granted'
 }

@@ -111,9 +111,11 @@ export class SessionWork implements UnitWork<WorkState> {
 
   /** A start without services opens the session as well, since its updates have services. */
   #mustCommit(services: readonly ServiceOutcome[]): boolean {
-    const { kind, refund } = this.#request
+    const { kind, refund, isRecord = false } = this.#request
     if (refund) return services.some(({ reason }) => reason === 'granted')
     if (!opensSession(kind) || (kind === 'start' && services.length === 0)) return true
+    // A record is charged as a whole, so that the whole record can be submitted again.
+    if (isRecord) return services.every(({ reason }) => reason === 'granted')
     return services.some(mustBeStored)
   }
 

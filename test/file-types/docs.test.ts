@@ -29,11 +29,15 @@ it.each(blocks('case'))('the case %j holds', ({ document, message, request, prob
   else expect('why' in found ? `${found.field} ${found.why}` : found).toBe(problem)
 })
 
-it.each(blocks('records'))('the file %j is read as described', ({ document, file, records }) => {
+it.each(blocks('records'))('the file %j is read as described', ({ file_hex: hex, ...given }) => {
+  const { document, file, records } = given
   const fileType = compileRecordFileType(document, DEFAULTS, 'file_types')
   const reader = openRecordReader(fileType)
-  const text = Buffer.from((file as string[]).join('\n'))
-  const found = [...reader.push(text), ...reader.end()].map(({ message, problem }) => {
+  const bytes =
+    hex === undefined
+      ? Buffer.from((file as string[]).join('\n'))
+      : Buffer.from((hex as string[]).join('').replaceAll(' ', ''), 'hex')
+  const found = [...reader.push(bytes), ...reader.end()].map(({ message, problem }) => {
     if (message === null) return problem === null ? 'control' : `${problem.field} ${problem.why}`
     const mapped = fileType.map(message, RECORD_CONTEXT)
     return 'why' in mapped ? `${mapped.field} ${mapped.why}` : (mapped.request ?? 'excluded')
@@ -42,7 +46,7 @@ it.each(blocks('records'))('the file %j is read as described', ({ document, file
 })
 
 it('there are examples of all kinds', () => {
-  expect(blocks('records').length).toBe(2)
+  expect(blocks('records').length).toBe(3)
   expect(blocks('file_type').length).toBeGreaterThan(0)
   expect(blocks('case').length).toBeGreaterThan(6)
 })

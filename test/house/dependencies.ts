@@ -14,6 +14,7 @@ export const DEPENDENCIES: Readonly<Record<string, string>> = {
     'the page of the API (/docs): its script for browsers, which the build copies',
   '@sinclair/typebox': 'schemas that are types and JSON Schema at once: settings, entities, API',
   '@zxcvbn-ts/language-common': 'the most common passwords, which no user may take',
+  asn1js: 'charging data records of network elements: BER with limits of depth and values',
   'bidi-js': 'order of right-to-left texts in PDF: the algorithm of Unicode',
   'csv-parse': 'CSV of imports as a stream: quotes, line ends and all',
   'csv-stringify': 'CSV of exports, quoted as other programs read it',

@@ -116,6 +116,7 @@ export const PACKAGE_PREFIXES: Readonly<Record<string, readonly string[]>> = {
   'node:http2': [],
   undici: ['external/'],
   fastify: ['admin/'],
+  asn1js: ['file-types/records/ber-message.ts'],
   'csv-parse': ['entities/import/'],
   'csv-stringify': ['entities/export/', 'prepaid/cards/'],
   '@node-rs/argon2': ['identity/'],

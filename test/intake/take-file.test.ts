@@ -2,7 +2,13 @@ import { afterEach, describe, expect, it, vi } from 'vitest'
 import { NO_PATIENCE } from '../../src/catalog/patience.ts'
 import { plainOutcome } from '../../src/domain/charge-outcome.ts'
 import { entryReadInVain, oldestEntryMs } from '../../src/ledger/streams.ts'
-import { type CallRecord, COUNTED_CALLS, SUMMED_CALLS } from '../support/intake/call-records.ts'
+import { cdrFile, container, group, value } from '../support/file-types/ber.ts'
+import {
+  type CallRecord,
+  CDRS,
+  COUNTED_CALLS,
+  SUMMED_CALLS,
+} from '../support/intake/call-records.ts'
 import {
   AID,
   type IntakeScene,
@@ -127,6 +133,33 @@ describe('a file of usage records', () => {
     expect(await take('a.jsonl', 500)).toMatchObject({ state: 'done', charged: 50, error: '' })
     const error = 'line 51: total is 510, and the records have 500 of used'
     expect(await take('b.jsonl', 510)).toMatchObject({ state: 'failed', duplicates: 50, error })
+  })
+})
+
+describe('a file of charging data records', () => {
+  const BEGUN = value(13, '2610100000002b0000')
+  const cdr = (id: string, msisdn = '795264196866') => {
+    const services = group(34, container(10, 7, 0), container(20, 3, 0), container(10, 1, 0))
+    return group(79, value(0, '55'), value(5, id), BEGUN, value(22, `91${msisdn}`), services)
+  }
+
+  it('has a line for each service; a record is charged once, or waits as a whole', async () => {
+    const wrong = cdr('03', '11')
+    const file = cdrFile([cdr('01'), cdr('02'), wrong, cdr('01')], { records: 5 })
+    expect(await scene().take(scene().file('a.cdr', file), {}, CDRS)).toMatchObject({
+      ...{ state: 'failed', error: 'line 5: number of CDRs is 5, and the file has 4 records' },
+      ...{ read: 4, charged: 2, duplicates: 1, rejected: 1 },
+      totals: [{ usaget: 'data', records: 2, units: 22 }],
+    })
+    const kept = await scene().stores.catalog.intakerejected.find({}).toArray()
+    expect(kept).toMatchObject([{ line: 3, text: wrong.toString('hex') }])
+    await recordAll()
+    const charged = (await lines()).map((line) => [Reflect.get(line, 'rating_group'), line.usagev])
+    expect(charged.sort()).toEqual([10, 10, 20, 20].map((one) => [one, one === 10 ? 8 : 3]))
+    expect(await scene().take(scene().file('b.cdr', file), {}, CDRS)).toMatchObject({
+      ...{ charged: 0, duplicates: 3, rejected: 1 },
+    })
+    expect(await spent()).toBe(22)
   })
 })
 

@@ -96,6 +96,14 @@ describe('a usage record', () => {
     ])
   })
 
+  it('is charged as a whole, or not at all', () => {
+    const scene = new RatingFixture()
+    const services = [serviceRequest({ used: 10 }), serviceRequest({ usaget: 'fax', used: 1 })]
+    const { outcome, commit } = scene.decide(record(0, { services }))
+    expect([outcome.reason, commit]).toEqual(['noRate', null])
+    expect(scene.send(record(10)).reason).toBe('granted')
+  })
+
   it.each([
     [
       'an unknown subscriber',

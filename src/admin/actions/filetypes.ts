@@ -14,7 +14,7 @@ import { type InstalledFileType, installedFileTypes } from '../../file-types/ins
 import { action } from './action.ts'
 import { param } from './parameters.ts'
 
-const PARSERS = ['json', 'xml', 'key_value', 'diameter', 'separator', 'fixed'] as const
+const PARSERS = ['json', 'xml', 'key_value', 'diameter', 'separator', 'fixed', 'ber'] as const
 
 const FILE_TYPE = closed(
   'A file type.',

@@ -6,6 +6,7 @@ import {
   isObject,
   isUnset,
   objectAt,
+  oneOfAt,
 } from '../../domain/fields.ts'
 import { daysIn } from '../../domain/time.ts'
 import { checkExtent, FILE_TYPE_KEYS, headOf, PROCESSOR_KEYS, processorAt } from '../compile.ts'
@@ -14,23 +15,29 @@ import type { FileTypeDefaults } from '../file-type.ts'
 import { compileFilters } from '../filters.ts'
 import { compileHidden } from '../hidden.ts'
 import { type MapPlan, mapMessage } from '../map.ts'
-import { pathAt } from '../paths.ts'
+import { optionalPathAt, pathAt } from '../paths.ts'
 import { compileOneTime } from '../record-types.ts'
 import { compileFileTypeRules, type FileTypeRules } from '../rules.ts'
 import { compileSubscriberFields, retainedOfEntries } from '../subscriber.ts'
 import { compileMappings, type Mappings } from '../usage.ts'
 import { wordsOf } from '../words.ts'
+import { compileBerParser } from './ber-parser.ts'
 import type { RecordFileType } from './record-files.ts'
-import { compileRecordParser } from './syntax.ts'
+import { compileLineParser, LINE_PARSERS, RECORD_PARSER_KEYS } from './syntax.ts'
 
 const MESSAGE_KEYS = ['realtime', 'response', 'samples']
 export const RECORD_FILE_TYPE_KEYS = [
   ...FILE_TYPE_KEYS.filter((key) => !MESSAGE_KEYS.includes(key)),
   'receiver',
 ]
-/** A record is one service, and usage of an unknown time is not charged as of now. */
+/** Usage of an unknown time is not charged as of now. */
 const MESSAGE_PROCESSOR_KEYS = ['date_beyond', 'default_parts']
-const RECORD_PROCESSOR_KEYS = PROCESSOR_KEYS.filter((key) => !MESSAGE_PROCESSOR_KEYS.includes(key))
+const RECORD_PROCESSOR_KEYS = [
+  ...PROCESSOR_KEYS.filter((key) => !MESSAGE_PROCESSOR_KEYS.includes(key)),
+  'services_field',
+]
+/** Members of the list of services of a record. */
+const SERVICES_MAX = 1_024
 
 /** Whether it describes files; older documents have no `type`, but a receiver of files. */
 export function isRecordDocument(document: unknown): boolean {
@@ -49,10 +56,14 @@ export function compileRecordFileType(
   const fields = objectAt(document, path, RECORD_FILE_TYPE_KEYS)
   const { name, isEnabled } = headOf(fields, path)
   checkReceiver(fields['receiver'], `${path}.receiver`)
-  const parser = compileRecordParser(fields['parser'], `${path}.parser`)
+  const parser = compileParser(fields['parser'], `${path}.parser`)
   const processor = processorAt(fields['processor'], `${path}.processor`, RECORD_PROCESSOR_KEYS)
   const mappings = compileMappings(processor, `${path}.processor`)
-  refuseParts(processor, `${path}.processor`)
+  refuseGiven(processor, `${path}.processor`, 'parts', 'is for messages only')
+  if (!isUnset(processor['services_field'])) {
+    const why = 'must be that of the processor: it identifies all services of a record'
+    refuseGiven(processor, `${path}.processor`, 'stamp_fields', why)
+  }
   const date = pathAt(processor['date_field'], `${path}.processor.date_field`)
   const rules = compileFileTypeRules(fields, path, mappings, defaults)
   const plan = compilePlan({ name, path, fields, processor, mappings, rules }, defaults)
@@ -67,12 +78,29 @@ export function compileRecordFileType(
     words: wordsOf([document, defaults.rules]),
     map: (message, context) => {
       const eventAgeMsMax = context.nowMs - monthsBefore(context.nowMs, recordAgeMonthsMax)
-      const mapped = mapMessage(plan, message, { ...context, servicesMax: 1, eventAgeMsMax })
+      const mapped = mapMessage(plan, message, {
+        ...context,
+        servicesMax: SERVICES_MAX,
+        eventAgeMsMax,
+      })
       if ('why' in mapped) return mapped.field === 'body' ? { ...mapped, field: 'record' } : mapped
       if (mapped.request?.eventTimeGiven !== false) return mapped
       return { field: date.name, why: 'is required' }
     },
   }
+}
+
+const PARSERS = [...LINE_PARSERS, 'ber'] as const
+/** Types of existing documents, which describe fields in their own way. */
+const OTHER_ASN1 = ['ggsn', 'tap3']
+
+function compileParser(document: unknown, path: string): RecordFileType['parser'] {
+  const section = objectAt(document, path, RECORD_PARSER_KEYS)
+  if (OTHER_ASN1.includes(section['type'] as string)) {
+    throw new FieldError(`${path}.type`, `'${section['type']}' is not supported: ASN.1 is ber`)
+  }
+  const type = oneOfAt(section['type'], `${path}.type`, PARSERS)
+  return type === 'ber' ? compileBerParser(section, path) : compileLineParser(section, path)
 }
 
 const SECRETS = ['password', 'key']
@@ -93,12 +121,12 @@ function checkReceiver(value: unknown, path: string): void {
   }
 }
 
-function refuseParts(processor: Fields, path: string): void {
+/** Refuses a key of mappings. */
+function refuseGiven(processor: Fields, path: string, key: string, why: string): void {
   const mappings = processor['usaget_mapping']
   if (!Array.isArray(mappings)) return
-  const index = mappings.findIndex((mapping) => !isUnset(mapping['parts']))
-  if (index < 0) return
-  throw new FieldError(`${path}.usaget_mapping.${index}.parts`, 'is for messages only')
+  const index = mappings.findIndex((mapping) => !isUnset(mapping[key]))
+  if (index >= 0) throw new FieldError(`${path}.usaget_mapping.${index}.${key}`, why)
 }
 
 interface Parts {
@@ -134,8 +162,9 @@ function compilePlan(parts: Parts, { timeZone, answers }: FileTypeDefaults): Map
       : compileSubscriberFields({ value: undefined, path }),
     rules,
     services: {
-      list: null,
-      handlesMembersSeparately: false,
+      list: optionalPathAt(processor['services_field'], `${path}.processor.services_field`),
+      refusesMembersAlone: false,
+      mergesMembers: true,
       isUsage: true,
       requestedField: null,
       usage: mappings.recordRules(),

@@ -1,10 +1,11 @@
 /** Explains how a file type reads the records of a file (`tollgate filetype check`). */
 import type { ChargeRequest } from '../../domain/charge-request.ts'
-import type { Fields } from '../../domain/fields.ts'
+import { type Fields, isObject } from '../../domain/fields.ts'
 import type { CheckReport, CheckStep } from '../check-report.ts'
 import { explainRequest, mappingOf, valuesOf } from '../explain.ts'
 import type { FileTypeDefaults, Message } from '../file-type.ts'
-import { compileMappings } from '../usage.ts'
+import { compilePath, type Scope } from '../paths.ts'
+import { compileMappings, type UsageRule } from '../usage.ts'
 import { openRecordReader } from './reader.ts'
 import { digestOf, type FileRecord, type RecordFileType } from './record-files.ts'
 
@@ -74,19 +75,28 @@ function explainRecord(
   return { ok: true, result: { ...read, ...found, request: requestView(request) } }
 }
 
-/** The columns, the mapping that applies, and the fields of its volume and of the event time. */
+/** The columns, the mappings that apply, and the fields of volumes and of the event time. */
 function fieldsRead(document: unknown, message: Message): object {
   const processor = (document as { processor: Fields }).processor
   const rules = compileMappings(processor, 'processor').recordRules()
-  const scope = { entry: message, message }
-  const at = rules.findIndex((rule) => rule.matches(scope))
-  const rule = rules[at]
   const dates = ['date_field', 'time_field', 'timezone_field'].map((key) => processor[key])
   const eventTime = valuesOf(dates, message)
-  if (rule === undefined) return { columns: message, event_time: eventTime, mapping: null }
+  const read = { columns: message, event_time: eventTime }
+  const list = processor['services_field']
+  const members = typeof list === 'string' ? compilePath(list)?.in(message) : undefined
+  const usedBy = (entry: Message) => usageRead(processor, rules, { entry, message })
+  if (members === undefined) return { ...read, ...usedBy(message) }
+  const entries = (Array.isArray(members) ? members : [members]).filter(isObject)
+  return { ...read, services: entries.slice(0, SHOWN_MAX).map(usedBy) }
+}
+
+function usageRead(processor: Fields, rules: readonly UsageRule[], scope: Scope): object {
+  const at = rules.findIndex((rule) => rule.matches(scope))
+  const rule = rules[at]
+  if (rule === undefined) return { mapping: null }
   const { name, unit, type, source } = mappingOf(processor, rule, at)
-  const used = type === 'value' ? { constant: source } : { fields: valuesOf(source, message) }
-  return { columns: message, event_time: eventTime, mapping: name, unit, used }
+  if (type === 'value') return { mapping: name, unit, used: { constant: source } }
+  return { mapping: name, unit, used: { fields: valuesOf(source, scope.entry, scope.message) } }
 }
 
 /** Shown in place of the request of a message or a record. */

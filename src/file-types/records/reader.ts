@@ -1,5 +1,6 @@
 /** Reads the records of a file. */
 import { isUtf8 } from 'node:buffer'
+import { BerReader } from './ber-reader.ts'
 import { noSums } from './control-sums.ts'
 import { type Frame, Framer } from './framing.ts'
 import {
@@ -9,14 +10,14 @@ import {
   type RecordPosition,
   type RecordReader,
 } from './record-files.ts'
-import { type LineType, type RecordParser, refused } from './syntax.ts'
+import { type LineParser, type LineType, refused } from './syntax.ts'
 
 /** By default from the beginning; `from` is `next` of a record. Bytes before it are not pushed. */
 export function openRecordReader(
   { parser }: RecordFileType,
   from: RecordPosition = FILE_START,
 ): RecordReader {
-  return new Reader(parser, from)
+  return parser.type === 'ber' ? new BerReader(parser, from) : new Reader(parser, from)
 }
 
 export const NOT_UTF8 = 'is not UTF-8'
@@ -33,7 +34,7 @@ interface PlacedFrame {
 type Content = Pick<FileRecord, 'message' | 'problem'>
 
 class Reader implements RecordReader {
-  readonly #parser: RecordParser
+  readonly #parser: LineParser
   readonly #framer: Framer
   /** The first bytes of a file, until it is known whether they are a byte order mark. */
   #head: Buffer | null
@@ -47,7 +48,7 @@ class Reader implements RecordReader {
   /** The last frame so far, which is the trailer if no other follows. */
   #held: PlacedFrame | null = null
 
-  constructor(parser: RecordParser, { offset, line, records, hasTrailer, sums }: RecordPosition) {
+  constructor(parser: LineParser, { offset, line, records, hasTrailer, sums }: RecordPosition) {
     this.#parser = parser
     this.#framer = new Framer(parser.quoting)
     this.#head = offset === 0 ? NOTHING : null

@@ -1,7 +1,9 @@
 /** Files of usage records (`type: usage`). Pure: bytes are pushed in, records come out. */
 import { createHash } from 'node:crypto'
 import type { FieldProblem, MapContext, MappedRequest, Message, RatedFormat } from '../file-type.ts'
-import type { RecordParser } from './syntax.ts'
+import type { BerFileHeader } from './ber-framing.ts'
+import type { BerParser } from './ber-parser.ts'
+import type { LineParser } from './syntax.ts'
 
 /** Context for mapping a record. */
 export interface RecordContext
@@ -10,7 +12,7 @@ export interface RecordContext
 /** A file type that describes records in files, in place of messages. */
 export interface RecordFileType extends RatedFormat {
   readonly type: 'usage'
-  readonly parser: RecordParser
+  readonly parser: LineParser | BerParser
   /**
    * Maps a record to a request of kind `event` whose services have `used` and request nothing.
    * Its session id is the digest of what identifies the record. Never throws.
@@ -35,14 +37,19 @@ export interface RecordPosition {
   hasTrailer: boolean
   /** Control sums of the records before it (control-sums.ts), as whole numbers. */
   sums?: string[]
+  /** The header of a file of TS 32.297, if it is before it. */
+  header?: BerFileHeader
 }
 
 export const FILE_START: RecordPosition = { offset: 0, line: 1, records: 0, hasTrailer: false }
 
 export interface FileRecord {
-  /** Number of its first line, from 1. */
+  /** Number of its first line, or of the record of a file without lines, from 1. */
   line: number
-  /** Without the line end; cut if it is too long; empty for a trailer that is missing. */
+  /**
+   * Without the line end; of bytes hexadecimal; cut if it is too long; empty for a trailer that is
+   * missing.
+   */
   text: string
   /** Null for control records and wrong ones. */
   message: Message | null

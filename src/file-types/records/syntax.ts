@@ -25,9 +25,9 @@ export type ParsedRecord =
   | { readonly message: null; readonly problem: FieldProblem }
 type ParseColumns = (text: string) => ParsedRecord
 
-/** The compiled section. */
-export interface RecordParser {
-  readonly type: (typeof RECORD_PARSERS)[number]
+/** The compiled section of files that have lines. */
+export interface LineParser {
+  readonly type: (typeof LINE_PARSERS)[number]
   /** Null if line breaks always end a record. */
   readonly quoting: Quoting | null
   readonly parse: ParseColumns
@@ -43,7 +43,7 @@ export interface RecordParser {
   readonly sums: ControlSums | null
 }
 
-export const RECORD_PARSERS = ['separator', 'fixed', 'json'] as const
+export const LINE_PARSERS = ['separator', 'fixed', 'json'] as const
 export const RECORD_PARSER_KEYS = [
   'type',
   'structure',
@@ -56,16 +56,13 @@ export const RECORD_PARSER_KEYS = [
   'trailer_structure',
   'record_count_field',
   'control_sums',
+  'file_format',
 ]
-const ASN1 = ['ggsn', 'tap3']
 
 /** Throws `FieldError`. */
-export function compileRecordParser(document: unknown, path: string): RecordParser {
-  const section = objectAt(document, path, RECORD_PARSER_KEYS)
-  if (ASN1.includes(section['type'] as string)) {
-    throw new FieldError(`${path}.type`, `'${section['type']}' is not supported: it is ASN.1`)
-  }
-  const type = oneOfAt(section['type'], `${path}.type`, RECORD_PARSERS)
+export function compileLineParser(section: Fields, path: string): LineParser {
+  const type = oneOfAt(section['type'], `${path}.type`, LINE_PARSERS)
+  refuseGiven(section, ['file_format'], path, `is not for ${type}`)
   if (!isUnset(section['custom_keys'])) arrayAt(section['custom_keys'], `${path}.custom_keys`)
   const csv = type === 'separator' ? csvAt(section, path) : null
   if (csv === null) refuseGiven(section, ['separator', 'quote'], path, `is not for ${type}`)
@@ -115,7 +112,7 @@ function refuseGiven(section: Fields, keys: readonly string[], path: string, why
 }
 
 function parserOf(
-  type: RecordParser['type'],
+  type: LineParser['type'],
   csv: Csv | null,
   structure: unknown,
   path: string,
@@ -239,7 +236,7 @@ const LINE_TYPES: readonly (readonly [string, LineType])[] = [
 ]
 
 /** Lines of a document without `D` are data. Only the begin of a line counts. */
-function compileLineTypes(value: unknown, path: string): RecordParser['lineType'] {
+function compileLineTypes(value: unknown, path: string): LineParser['lineType'] {
   const keys = LINE_TYPES.map(([key]) => key)
   const section = isUnset(value) ? {} : objectAt(value, path, keys)
   const tests = LINE_TYPES.filter(([key]) => !isUnset(section[key])).map(([key, type]) => ({
@@ -258,7 +255,7 @@ function countAt(
   section: Fields,
   path: string,
   compile: () => ParseColumns,
-): Pick<RecordParser, 'count' | 'countField'> {
+): Pick<LineParser, 'count' | 'countField'> {
   const value = section['record_count_field']
   if (isUnset(value)) {
     const unused = isUnset(section['control_sums']) ? ['trailer_structure'] : []

@@ -129,6 +129,72 @@ describe('a record', () => {
     })
   })
 
+  describe('with a list of services', () => {
+    const data = (changes: Fields = {}) => ({
+      ...processed({
+        services_field: 'parts',
+        stamp_fields: 'id',
+        rating_group_field: 'rg',
+        usaget_mapping: [{ usaget: 'data', volume_src: [['up', 'down']] }],
+      }),
+      ...changes,
+    })
+    const parts = [
+      { rg: 1, up: 1 },
+      { rg: 2, up: 5, down: 7 },
+      { rg: 1, down: 3 },
+    ]
+    const filters = [
+      { conditions: [{ field_name: 'rg', op: '$eq', value: 1 }], skip_calc: ['all'] },
+    ]
+
+    it('is usage of each; what is of the same service is added up', () => {
+      expect(problemOf({ id: 'a', parts }, data())).toMatchObject({
+        kind: 'event',
+        services: [
+          { ratingGroup: 1, usaget: 'data', requested: -1, used: 4 },
+          { ratingGroup: 2, usaget: 'data', requested: -1, used: 12 },
+        ],
+      })
+      expect(problemOf({ parts: { rg: 9, up: 2 } }, data())).toMatchObject({
+        services: [{ ratingGroup: 9, used: 2 }],
+      })
+      expect(problemOf({ rg: 8, up: 6 }, data())).toMatchObject({
+        services: [{ ratingGroup: 8, used: 6 }],
+      })
+    })
+
+    it('is the same record whichever of them are charged', () => {
+      const idOf = (record: object, changes: Fields) => {
+        const found = mapped(record, changes)
+        return 'why' in found ? found.why : found.request?.sessionId
+      }
+      const all = idOf({ id: 'a', parts }, data())
+      expect(all).toMatch(/^[0-9a-f]{64}$/)
+      expect(idOf({ id: 'a', parts: parts.slice(1) }, data())).toBe(all)
+      expect(idOf({ id: 'a', parts }, data({ filters }))).toBe(all)
+      expect(idOf({ id: 'b', parts }, data())).not.toBe(all)
+      const named = parts.map((part, index) => ({ ...part, id: index }))
+      expect(idOf({ id: 'a', parts: named }, data())).toBe(all)
+      expect(mapped({ id: 'a', parts: [{ rg: 1, up: 1 }] }, data({ filters }))).toMatchObject({
+        request: null,
+      })
+    })
+
+    it('is wrong as a whole if one of them is', () => {
+      const wrong = (last: unknown) => problemOf({ parts: [...parts, last] }, data())
+      expect(wrong({ rg: 3 })).toBe('parts.3.up is required')
+      expect(wrong({ rg: 'x', up: 1 })).toMatch(/^parts.3.rg must be a whole number/)
+      expect(wrong(7)).toBe('parts.3 must be a record')
+      expect(problemOf({ parts: [] }, data())).toBe('parts must have at least one service')
+      expect(problemOf({ up: 5, parts: [{ rg: 1 }, { rg: 2 }] }, data())).toBe(
+        'parts.0.up must be in the service itself: it is one of several',
+      )
+      const many = Array.from({ length: 1_025 }, (_, rg) => ({ rg, up: 1 }))
+      expect(problemOf({ parts: many }, data())).toMatch(/^parts.1024 is beyond the 1024 services/)
+    })
+  })
+
   it('may be excluded by a filter', () => {
     const filters = [
       { conditions: [{ field_name: 'called', op: '$regex', value: '/^49/' }], skip_calc: ['all'] },

@@ -1,12 +1,14 @@
 /** Documents of record files: those of existing installations, and invalid ones. */
 import { describe, expect, it } from 'vitest'
 import { checkedFileType } from '../../../src/file-types/installed.ts'
+import { BER_TYPES } from '../../../src/file-types/records/ber-values.ts'
 import { CALLS, CSV, recordDocument } from '../../support/file-types/records.ts'
 import { DEFAULTS, documentWith, type Fields, refusal } from '../../support/file-types/sample.ts'
 
 const refusalOf = (document: unknown) =>
   refusal(() => checkedFileType(document, DEFAULTS, 'file_types.CDR'))
 const parsed = (changes: Fields) => recordDocument({ parser: { ...CSV, ...changes } })
+const ber = (parser: Fields) => recordDocument({ parser: { type: 'ber', ...parser } })
 const processed = (changes: Fields) => recordDocument({ processor: { ...CALLS, ...changes } })
 
 /** As the input form of existing installations writes it, without credentials. */
@@ -91,9 +93,29 @@ describe('a document', () => {
     ],
     [recordDocument({ receiver: { connections: 1 } }), 'receiver.connections must be a list'],
     [recordDocument({ parser: undefined }), 'parser is missing'],
-    [parsed({ type: 'xml' }), "parser.type must be one of separator, fixed, json, is 'xml'"],
-    [parsed({ type: 'tap3' }), "parser.type 'tap3' is not supported: it is ASN.1"],
-    [parsed({ type: 'ggsn' }), "parser.type 'ggsn' is not supported: it is ASN.1"],
+    [parsed({ type: 'xml' }), "parser.type must be one of separator, fixed, json, ber, is 'xml'"],
+    [parsed({ type: 'tap3' }), "parser.type 'tap3' is not supported: ASN.1 is ber"],
+    [parsed({ type: 'ggsn' }), "parser.type 'ggsn' is not supported: ASN.1 is ber"],
+    [parsed({ file_format: 'plain' }), 'parser.file_format is not for separator'],
+    [ber({ quote: "'" }), 'parser.quote is not for ber'],
+    [ber({ file_format: 'x' }), "parser.file_format must be one of plain, ts32297, is 'x'"],
+    [ber({ structure: [{ name: 'a.b' }] }), 'parser.structure.0.name must be one name'],
+    [
+      ber({ structure: [{ name: 'a', tag: '1.' }] }),
+      'parser.structure.0.tag must be the path of a tag, such as 34.12',
+    ],
+    [
+      ber({ structure: [{ name: 'a', tag: '1', type: 'group' }] }),
+      `parser.structure.0.type must be one of ${BER_TYPES.join(', ')}, is 'group'`,
+    ],
+    [
+      processed({
+        services_field: 'parts',
+        usaget_mapping: [{ ...CALLS.usaget_mapping[0], stamp_fields: 'when' }],
+      }),
+      'processor.usaget_mapping.0.stamp_fields must be that of the processor: ' +
+        'it identifies all services of a record',
+    ],
     [parsed({ color: 1 }), 'parser.color is not known'],
     [parsed({ structure: undefined }), 'parser.structure is missing'],
     [parsed({ structure: [] }), 'parser.structure must have at least one column'],

@@ -28,6 +28,22 @@ const CHANGES = {
 export const CALL_RECORDS = recordDocument(CHANGES)
 export const CALLS = recordType(CHANGES)
 
+/** Charging data records in the file format of TS 32.297. */
+export const CDRS = recordType({
+  file_type: 'cdrs',
+  parser: {
+    type: 'ber',
+    file_format: 'ts32297',
+    structure: [{ name: 'msisdn', tag: '22', type: 'isdn' }],
+  },
+  processor: {
+    ...{ date_field: 'recordOpeningTime', stamp_fields: 'chargingID' },
+    ...{ services_field: 'listOfServiceData', rating_group_field: 'ratingGroup' },
+    ...{ default_usaget: 'data', default_volume_src: ['datavolumeFBCUplink'] },
+  },
+  customer_identification_fields: undefined,
+})
+
 /** With a trailer that has the number of records. */
 export const COUNTED_CALLS = recordType({
   ...CHANGES,

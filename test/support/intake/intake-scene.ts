@@ -22,7 +22,7 @@ export interface IntakeScene {
   worker: ChargingWorker
   intake: IntakeStores
   /** Writes a file and returns its path. */
-  file(name: string, text: string): string
+  file(name: string, contents: string | Buffer): string
   take(
     path: string,
     more?: Partial<IntakeStores>,
@@ -56,9 +56,9 @@ export async function openIntakeScene(): Promise<IntakeScene> {
     stores,
     worker,
     intake,
-    file(name, text) {
+    file(name, contents) {
       const path = join(folder, name)
-      writeFileSync(path, text)
+      writeFileSync(path, contents)
       return path
     },
     take(path, more = {}, fileType = CALLS) {

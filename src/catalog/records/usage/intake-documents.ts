@@ -28,6 +28,7 @@ export interface IntakePosition {
   records: number
   hasTrailer: boolean
   sums?: string[]
+  header?: { bytes: number | null; records: number | null }
 }
 
 export interface IntakeFileDocument extends IntakeCounts {
