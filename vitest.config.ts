@@ -94,11 +94,11 @@ export default defineConfig({
         [BROWSER],
       ),
       project('stores', [
-        'test/{stores,ledger,catalog,workers,recorder,embedded,store,notifications,intake}/**/*.test.ts',
+        'test/{stores,ledger,catalog,workers,recorder,embedded,store,notifications,intake,export}/**/*.test.ts',
         'packages/embedded-mongo/test/**/*.test.ts',
         ...STORED_BILLING,
       ]),
-      project('sockets', ['test/{realtime,external}/**/*.test.ts'], [CODECS]),
+      project('sockets', ['test/{realtime,external,transfer}/**/*.test.ts'], [CODECS]),
       project(
         'unit',
         [

@@ -26,6 +26,8 @@ const BENCHMARKS = [
 export const EXTERNAL = [
   // Native code.
   ...['@node-rs/argon2', 'lmdb', 'msgpackr-extract', 'uWebSockets.js'],
+  // It looks for native code that is not installed.
+  'ssh2',
   // They read other files of theirs.
   ...['pdfkit', 'piscina'],
   // Optional packages of mongodb, which are not installed.

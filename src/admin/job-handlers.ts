@@ -1,6 +1,8 @@
 /** Handlers by kind of job, and the standing jobs required by the settings. */
 import { setTimeout as delay } from 'node:timers/promises'
+import type { Config } from '../config/schema.ts'
 import type { EntityApi } from '../entities/api.ts'
+import { beginExport, type ExportParts, exportHandler } from '../export/job.ts'
 import { beginDueCharges, chargeRunHandler, dueChargesHandler } from '../jobs/charge-jobs.ts'
 import type { CycleParts } from '../jobs/cycle/cycle.ts'
 import { confirmHandler, cycleHandler } from '../jobs/cycle/jobs.ts'
@@ -19,15 +21,16 @@ import type { ReportParts } from '../reports/parts.ts'
 import { removeReports } from '../reports/retention.ts'
 import type { Logger } from '../runtime/log.ts'
 import type { Metrics } from '../runtime/metrics.ts'
+import { openPlace } from '../transfer/open-place.ts'
 import type { Payments } from './payments.ts'
 
 export type HandlerParts = Pick<RetentionParts, 'config' | 'metrics'> &
   Pick<ForwardParts, 'metrics'> & {
-    readonly metrics: Pick<Metrics, 'cycleRun' | 'digests'>
+    readonly metrics: Pick<Metrics, 'cycleRun' | 'digests'> & ExportParts['metrics']
     readonly payments: Pick<Payments, 'charges'>
     readonly cycle: CycleParts
     readonly reports: ReportParts
-    readonly config: DigestJobParts['config']
+    readonly config: DigestJobParts['config'] & ExportParts['config'] & Pick<Config, 'transfer'>
   }
 
 export function jobHandlers(
@@ -50,6 +53,10 @@ export function jobHandlers(
     overdue: overdueHandler({ ...parts, log }),
     fraud: fraudHandler({ ...parts, log }),
     digest: digestHandler({ catalog, clock, config, log, metrics }),
+    export: exportHandler({
+      ...{ catalog, clock, config, metrics },
+      openPlace: () => openPlace(config.transfer, config.export.place),
+    }),
   }
 }
 
@@ -59,7 +66,10 @@ export interface StandingJobs {
 
 /** Begins the standing jobs as soon as MongoDB is available. */
 export function startStandingJobs(
-  parts: Pick<RetentionParts, 'catalog' | 'clock' | 'config'> & { log: Pick<Logger, 'warn'> },
+  parts: Pick<RetentionParts, 'catalog' | 'clock'> & {
+    config: RetentionParts['config'] & Pick<Config, 'export'>
+    log: Pick<Logger, 'warn'>
+  },
   retryMs = 5_000,
 ): StandingJobs {
   const abort = new AbortController()
@@ -74,6 +84,7 @@ export function startStandingJobs(
         await beginOverdue(parts)
         await beginFraudRules(parts)
         await beginDigests(parts)
+        await beginExport(parts)
         return await beginForwarding(parts)
       } catch (error) {
         parts.log.warn({ err: error }, 'cannot begin the standing jobs; retrying')

@@ -72,6 +72,11 @@ import { STATISTICS_INDEXES, type StatisticsDocument } from './records/statistic
 import type { BalanceDocument } from './records/usage/balance-document.ts'
 import type { LineDocument } from './records/usage/documents.ts'
 import {
+  EXPORT_WAITING_INDEXES,
+  type ExportDocument,
+  type ExportWaitingDocument,
+} from './records/usage/export-documents.ts'
+import {
   INTAKE_FILE_INDEXES,
   INTAKE_REJECTED_INDEXES,
   type IntakeFileDocument,
@@ -187,6 +192,9 @@ export interface Collections {
   /** Files of usage records, and their records that were rejected (intake). */
   readonly intakefiles: Collection<IntakeFileDocument>
   readonly intakerejected: Collection<IntakeRejectedDocument>
+  /** Progress of the export of lines, and lines that it exports out of order. */
+  readonly exports: Collection<ExportDocument>
+  readonly exportwaiting: Collection<ExportWaitingDocument>
   /** Audit records (audit/). */
   readonly audit: Collection<AuditDocument>
   /** Removed ranges of the audit chain, and how far it was forwarded. */
@@ -231,6 +239,7 @@ type RecordCollection =
   | 'rebalance'
   | 'intakefiles'
   | 'intakerejected'
+  | 'exportwaiting'
 
 const RECORD_INDEXES: Readonly<Record<RecordCollection, readonly IndexDescription[]>> = {
   lines: [
@@ -273,6 +282,7 @@ const RECORD_INDEXES: Readonly<Record<RecordCollection, readonly IndexDescriptio
   rebalance: REBALANCE_INDEXES,
   intakefiles: INTAKE_FILE_INDEXES,
   intakerejected: INTAKE_REJECTED_INDEXES,
+  exportwaiting: EXPORT_WAITING_INDEXES,
 }
 
 export function collectionsOf(db: Db): UnguardedCollections {
@@ -321,6 +331,8 @@ export function collectionsOf(db: Db): UnguardedCollections {
     rebalance: db.collection('rebalance_queue'),
     intakefiles: db.collection('intake_files'),
     intakerejected: db.collection('intake_rejected'),
+    exports: db.collection('exports'),
+    exportwaiting: db.collection('export_waiting'),
     audit: db.collection('audit'),
     auditchain: db.collection('auditchain'),
   }

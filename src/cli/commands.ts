@@ -118,6 +118,24 @@ const BILLING_COMMANDS: readonly CommandSpec[] = [
   },
 ]
 
+const LINE_COMMANDS: readonly CommandSpec[] = [
+  {
+    name: 'lines export',
+    help: 'Write files of the lines that were not exported yet, without waiting for the schedule.',
+    options: { json, ...common },
+    run: async ({ shell, options }) =>
+      (await import('./line-export.ts')).exportLines(shell, options),
+  },
+  {
+    name: 'lines status',
+    help: 'Show how far the export of lines has come, and its last error.',
+    isReading: true,
+    options: { json, ...common },
+    run: async ({ shell, options }) =>
+      (await import('./line-export.ts')).exportStatus(shell, options),
+  },
+]
+
 const EXTERNAL_COMMANDS: readonly CommandSpec[] = [
   {
     name: 'external check',
@@ -276,6 +294,7 @@ export const COMMANDS: readonly CommandSpec[] = [
   ...EVENT_COMMANDS,
   ...CARD_COMMANDS,
   ...INTAKE_COMMANDS,
+  ...LINE_COMMANDS,
   {
     name: 'diameter send',
     help: 'Send credit-control requests to a node over Diameter, and show its answers.',

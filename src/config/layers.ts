@@ -141,6 +141,7 @@ function problemOf(schema: TSchema, value: unknown): string | undefined {
 }
 
 function isSecretText(schema: TSchema): boolean {
+  if (schema['areSecret'] === true) return true
   return (schema['type'] === 'array' ? schema['items'] : schema)['format'] === 'secret'
 }
 

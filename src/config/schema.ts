@@ -23,6 +23,18 @@ const oneOf = <T extends string | number>(...values: readonly T[]) =>
 const rules = (member: TSchema, description: string) =>
   Type.Unsafe<Record<string, unknown>>(Type.Record(Type.String(), member, { description }))
 
+const names = () =>
+  Type.Array(Type.String({ minLength: 1, maxLength: 255 }), { maxItems: 1000, uniqueItems: true })
+
+/** Secrets by name: a single setting, as `rules`. Long enough for a private key. */
+const secretsByName = () =>
+  Type.Unsafe<Record<string, string>>(
+    Type.Record(Type.String(), Type.String({ minLength: 1, maxLength: 16_384 }), {
+      description: 'must be an object of names, each with a text of at most 16384 characters',
+      areSecret: true,
+    }),
+  )
+
 /** TLS settings of every listener, plus those of a specific one. */
 const tlsSection = <T extends Record<string, TSchema>>(more: T) =>
   section({
@@ -223,6 +235,14 @@ export const ConfigSchema = section({
   external: section({
     privateRanges: Type.Array(text('private-range'), { maxItems: 100, uniqueItems: true }),
   }),
+  transfer: section({
+    places: rules(
+      Type.Record(Type.String(), Type.Unknown()),
+      'must be an object of places, each with its url',
+    ),
+    secrets: secretsByName(),
+    timeoutMs: integer(100, HOUR_MS),
+  }),
   invoices: section({
     folder: Type.String(),
     templates: Type.String(),
@@ -235,6 +255,22 @@ export const ConfigSchema = section({
     fileRowsMax: integer(1, 1_000_000_000),
     timeoutMs: integer(100, 24 * HOUR_MS),
     keepHours: integer(1, 8_760),
+  }),
+  export: section({
+    everyMinutes: integer(0, 10_080),
+    delayMs: integer(60 * SECOND_MS, DAY_MS),
+    place: Type.String({ maxLength: 255 }),
+    format: oneOf('csv', 'jsonl'),
+    gzip: Type.Boolean(),
+    fields: Type.Array(Type.String({ minLength: 1, maxLength: 255 }), {
+      minItems: 1,
+      maxItems: 200,
+      uniqueItems: true,
+    }),
+    types: names(),
+    plans: names(),
+    rates: names(),
+    linesMax: integer(1, 10_000_000),
   }),
   recorder: section({
     enabled: Type.Boolean(),

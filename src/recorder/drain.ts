@@ -47,6 +47,7 @@ export interface DrainOptions {
   claimIdleMs: number
   claimEveryMs: number
   cycles: CycleEnds
+  isExporting: boolean
   restraint: Pick<Restraint, 'rest' | 'begin'>
 }
 
@@ -286,7 +287,7 @@ class DrainLoop {
     flush: FlushRecords,
     tenure = 0,
   ): Promise<RefusedRecords | undefined> {
-    const { catalog, cycles } = this.#options
+    const { catalog, cycles, isExporting } = this.#options
     while (!this.#abort.signal.aborted) {
       try {
         const names = await this.#namesFor(flush)
@@ -296,6 +297,7 @@ class DrainLoop {
           tenure,
           count: this.#options.metrics.recordOperations,
           cycles,
+          isExporting,
           rest: this.#rest,
         })
         this.#outage.over()

@@ -113,6 +113,7 @@ function drainOn(
     claimIdleMs,
     claimEveryMs: Math.max(1, Math.ceil(claimIdleMs / 2)),
     cycles: createCycleEnds(catalog, config.rating, clock, monotonicMs),
+    isExporting: config.export.everyMinutes > 0,
     restraint,
   })
 }

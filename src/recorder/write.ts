@@ -8,6 +8,7 @@ import {
 } from '../catalog/records/usage/balance-document.ts'
 import { balanceObjectId } from '../catalog/records/usage/balance-id.ts'
 import { balanceLineDocument, type LineDocument } from '../catalog/records/usage/documents.ts'
+import { exportAgain } from '../catalog/records/usage/export-documents.ts'
 import { lineDocument } from '../catalog/records/usage/line-document.ts'
 import type { Bucket, OwnerState } from '../domain/bucket.ts'
 import type { Line } from '../domain/line.ts'
@@ -30,6 +31,8 @@ export interface FlushOptions {
   tenure: number
   count: CountOperations
   cycles: CycleEnds
+  /** Whether lines are written to files (export). */
+  isExporting: boolean
   /** Called between two commands. */
   rest: () => Promise<void>
 }
@@ -49,6 +52,7 @@ export async function writeFlush(
     tenure = 0,
     count = () => undefined,
     cycles = NO_CYCLE_ENDS,
+    isExporting = false,
     rest = () => Promise.resolve(),
   }: Partial<FlushOptions> = {},
 ): Promise<RefusedRecords> {
@@ -59,6 +63,7 @@ export async function writeFlush(
   if (late.length > 0) {
     await writeLateLines(catalog, late.map(lineDocument), cycles.nowMs(), outcome)
   }
+  if (isExporting) await writeAll(catalog, 'exportwaiting', changed([...onTime, ...late]), outcome)
   await writeAll(catalog, 'events', eventUpserts(flush), outcome)
   await writeAll(catalog, 'balances', balanceUpserts(flush, nameOf, known), outcome)
   if (refused.size === 0) known.add(flush, tenure)
@@ -93,6 +98,14 @@ function* lineUpserts(
 function lineUpsert(document: LineDocument): Upsert {
   const { stamp, v } = document
   return upsertIfNewer(stamp, { stamp }, v, document, true)
+}
+
+/** Lines that may have been exported as those of expired sessions. */
+function* changed(lines: readonly Line[]): Iterable<Upsert> {
+  for (const { stamp, state, counts } of lines) {
+    if (!counts.late || state === 'open') continue
+    yield { key: stamp, operation: exportAgain(stamp) as Upsert['operation'] }
+  }
 }
 
 /** An event that is stored already may have been delivered since: it stays as it is. */

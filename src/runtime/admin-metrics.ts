@@ -26,7 +26,27 @@ export function createAdminMetrics(registers: Registry[]) {
     labelNames: ['reason'] as const,
     registers,
   })
+  const files = new Counter({
+    name: 'tollgate_exported_files_total',
+    help: 'Files of lines that were exported',
+    registers,
+  })
+  const lines = new Counter({
+    name: 'tollgate_exported_lines_total',
+    help: 'Lines in files that were exported',
+    registers,
+  })
+  const until = new Gauge({
+    name: 'tollgate_exported_until_seconds',
+    help: 'Until when lines were exported, by the time of their insertion, in seconds since 1970',
+    registers,
+  })
   return {
+    linesExported(count: { files: number; lines: number }) {
+      files.inc(count.files)
+      lines.inc(count.lines)
+    },
+    exportedUntil: (atMs: number) => until.set(atMs / 1000),
     cardSecretRefused: (reason: 'wrong' | 'limit') => secrets.inc({ reason }),
     auditSent: (count: number) => auditRecords.inc(count),
     retentionRemoved: (collection: string, count: number) => removed.inc({ collection }, count),

@@ -98,6 +98,10 @@ export type Metrics = RequestMetrics &
     retentionRemoved(collection: string, count: number): void
     /** Records the end of a retention run over a collection. */
     retentionEnded(collection: string, atMs: number): void
+    /** Counts files of lines that were exported, and their lines. */
+    linesExported(count: { files: number; lines: number }): void
+    /** Sets the time until which lines were exported, by their insertion. */
+    exportedUntil(atMs: number): void
     /** Counts audit records sent to the syslog receiver. */
     auditSent(count: number): void
     readonly diameter: DiameterMetrics

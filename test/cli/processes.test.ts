@@ -65,6 +65,8 @@ const ROWS: readonly Row[] = [
   ['rejected list', '', 0, /^/],
   ['rejected resubmit', 'none', 1, ERROR],
   ['rejected drop', 'none', 1, ERROR],
+  ['lines export', '', 1, ERROR],
+  ['lines status', '', 0, /^ +files +0$/m],
   ['diameter send', '--ccr - --host 127.0.0.1 --port 1', 1, ERROR, '{}'],
   ['peer add', 'pgw', 0, /tgk_/],
   ['peer list', '', 0, /pgw/],

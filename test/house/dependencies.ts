@@ -15,6 +15,7 @@ export const DEPENDENCIES: Readonly<Record<string, string>> = {
   '@sinclair/typebox': 'schemas that are types and JSON Schema at once: settings, entities, API',
   '@zxcvbn-ts/language-common': 'the most common passwords, which no user may take',
   asn1js: 'charging data records of network elements: BER with limits of depth and values',
+  aws4fetch: 'Signature Version 4 of S3: one file without dependencies',
   'bidi-js': 'order of right-to-left texts in PDF: the algorithm of Unicode',
   'csv-parse': 'CSV of imports as a stream: quotes, line ends and all',
   'csv-stringify': 'CSV of exports, quoted as other programs read it',
@@ -37,6 +38,7 @@ export const DEPENDENCIES: Readonly<Record<string, string>> = {
   'prom-client': 'Prometheus metrics and the figures of the process',
   re2js: 'regular expressions of operators in linear time, whatever they are',
   saxes: 'XML of network elements: strict about what XML is, and it reads no entities',
+  ssh2: 'SFTP: its own SSH in JavaScript, without a shell',
   stripe: 'charges of cards through Stripe: its own SDK',
   undici:
     'outgoing HTTP: pools per authority, with a lookup of its own (that of Node has no handle)',
@@ -58,6 +60,7 @@ export const DEV_DEPENDENCIES: Readonly<Record<string, string>> = {
   '@types/node': 'types of Node',
   '@types/nodemailer': 'types of nodemailer',
   '@types/smtp-server': 'types of smtp-server',
+  '@types/ssh2': 'types of ssh2',
   '@types/pdfkit': 'types of pdfkit',
   ajv: 'answers checked against the schemas of the OpenAPI document',
   'axe-core': 'rules of accessibility (WCAG 2.2), checked on each page of the console',

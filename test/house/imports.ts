@@ -53,19 +53,22 @@ export const MODULES = {
     'jobs',
   ],
   reports: [...BASE, 'runtime', 'billing', 'requests', 'entities', 'jobs'],
+  export: ['config', 'catalog', 'runtime', 'entities', 'jobs', 'transfer'],
   admin: [
     ...BASE,
     ...['rating', 'runtime', 'store', 'file-types', 'ledger', 'external', 'notifications'],
     ...['recorder', 'billing', 'requests', 'identity', 'entities', 'jobs', 'prepaid', 'reports'],
-    'intake',
+    ...['intake', 'export', 'transfer'],
   ],
   intake: [...BASE, 'file-types', 'runtime', 'store', 'ledger', 'workers'],
   cli: [
     ...BASE,
     ...['rating', 'runtime', 'store', 'file-types', 'ledger', 'external', 'billing', 'embedded'],
     ...['requests', 'identity', 'entities', 'jobs', 'prepaid', 'reports', 'intake', 'admin'],
+    ...['export', 'transfer'],
   ],
   embedded: ['config', 'runtime'],
+  transfer: ['config'],
 } as const satisfies Record<string, readonly string[]>
 
 /** HTTP of the control plane, which only admin imports. */
@@ -114,7 +117,9 @@ export const PACKAGE_PREFIXES: Readonly<Record<string, readonly string[]>> = {
   'node:http': ['realtime/http/javascript-', 'admin/'],
   'node:https': ['realtime/http/javascript-'],
   'node:http2': [],
-  undici: ['external/'],
+  undici: ['external/', 'transfer/s3.ts'],
+  ssh2: ['transfer/sftp.ts'],
+  aws4fetch: ['transfer/s3.ts'],
   fastify: ['admin/'],
   asn1js: ['file-types/records/ber-message.ts'],
   'csv-parse': ['entities/import/'],

@@ -108,3 +108,23 @@ describe('the end of a cycle', () => {
     expect(await at('2026-06-30T22:00:00Z', 10, '202607')).toBe(false)
   })
 })
+
+describe('a line that usage extends after its session has expired', () => {
+  it('is exported again', async () => {
+    const { exportwaiting } = stores().catalog
+    const late = (stamp: string, state: Line['state']) => ({
+      ...withFields(lineOf(7, 71, stamp), { version: 2, late: true }),
+      state,
+    })
+    const flush = async (isExporting: boolean, ...lines: Line[]) => {
+      const records = coalesce([{ lines, operations: [], owners: [] }])
+      await writeFlush(stores().catalog, records, () => '', { isExporting })
+    }
+    await flush(false, late('not exported', 'expired'))
+    // A file that is being written has its earlier version.
+    await exportwaiting.insertOne({ _id: 'exported', tag: 'file' })
+    const onTime = { ...version('on time', 1), state: 'expired' as const }
+    await flush(true, late('exported', 'expired'), late('open', 'open'), onTime)
+    expect(await exportwaiting.find().toArray()).toEqual([{ _id: 'exported' }])
+  })
+})

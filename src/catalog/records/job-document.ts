@@ -31,6 +31,7 @@ export const JOB = {
         'overdue',
         'fraud',
         'digest',
+        'export',
       ],
       'Kind of job.',
     ),

@@ -59,6 +59,7 @@ export interface TestStores {
 /** Options of a drain that writes at once, and of which nothing is reported. */
 export const QUICK_DRAIN = {
   cycles: NO_CYCLE_ENDS,
+  isExporting: false,
   restraint: NO_RESTRAINT,
   log: silent,
   metrics: {

@@ -1,0 +1,77 @@
+/** `tollgate lines export` and `lines status`: files of lines, directly on the store. */
+import type { Catalog } from '../catalog/connection.ts'
+import type { Config } from '../config/schema.ts'
+import { beginExport, exportHandler } from '../export/job.ts'
+import { isRunning } from '../jobs/jobs.ts'
+import { runJob } from '../jobs/runner.ts'
+import type { Clock } from '../runtime/clock.ts'
+import { createLogger } from '../runtime/log.ts'
+import { openPlace } from '../transfer/open-place.ts'
+import { CommandError } from './errors.ts'
+import type { OptionValues } from './options.ts'
+import { aligned } from './owners.ts'
+import type { Shell } from './shell.ts'
+import { withCatalog } from './stores.ts'
+
+const NO_METRICS = { linesExported: () => undefined, exportedUntil: () => undefined }
+
+/** Returns 1 if the export has failed; the control plane repeats it then. */
+export async function exportLines(shell: Shell, options: OptionValues): Promise<0 | 1> {
+  const config = shell.config()
+  if (config.export.everyMinutes === 0) {
+    throw new CommandError('no lines are exported: export.everyMinutes is 0')
+  }
+  const done = await withCatalog(config, (catalog, clock) => run({ catalog, clock, config }))
+  if (options['json'] === true) shell.print(JSON.stringify(done))
+  else if (done.error === '') shell.print(`${done.files} files with ${done.lines} lines`)
+  else shell.print(`the control plane continues the export: ${done.error}`)
+  return done.error === '' ? 0 : 1
+}
+
+async function run(stores: { catalog: Catalog; clock: Clock; config: Config }) {
+  const { catalog, clock, config } = stores
+  await beginExport(stores)
+  const job = await exportJob(catalog)
+  if (job === null || isRunning(job, clock)) {
+    throw new CommandError('another process exports lines now')
+  }
+  const log = createLogger({ name: 'cli', level: 'silent' })
+  const openConfigured = () => openPlace(config.transfer, config.export.place)
+  const handler = exportHandler({ ...stores, metrics: NO_METRICS, openPlace: openConfigured })
+  await runJob({ ...stores, log, handlers: { export: handler } }, job, new AbortController().signal)
+  const after = await catalog.jobs.findOne({ _id: job._id })
+  const added = (name: string) => (after?.counts[name] ?? 0) - (job.counts[name] ?? 0)
+  return { files: added('files'), lines: added('lines'), error: after?.error ?? '' }
+}
+
+export async function exportStatus(shell: Shell, options: OptionValues): Promise<0> {
+  const status = await withCatalog(shell.config(), async (catalog) => {
+    const [progress, job, waiting] = await Promise.all([
+      catalog.exports.findOne({ _id: 'lines' }),
+      exportJob(catalog),
+      catalog.exportwaiting.countDocuments({}),
+    ])
+    return {
+      files: progress?.seq ?? 0,
+      until: progress?.after.getTimestamp() ?? null,
+      waiting,
+      state: job?.state ?? 'off',
+      due: job?.state === 'waiting' ? job.due : null,
+      error: job?.error ?? '',
+    }
+  })
+  if (options['json'] === true) shell.print(JSON.stringify(status))
+  else {
+    const rows = Object.entries(status).map(([name, value]) => [name, textOf(value)])
+    for (const line of aligned(rows)) shell.print(line)
+  }
+  return 0
+}
+
+function textOf(value: number | string | Date | null): string {
+  return value instanceof Date ? value.toISOString() : String(value ?? '')
+}
+
+function exportJob(catalog: Catalog) {
+  return catalog.jobs.findOne({ active: 'export/lines' })
+}

@@ -1,0 +1,133 @@
+/** A folder of this machine, or one that is mounted here. */
+import { createWriteStream, type Stats } from 'node:fs'
+import { copyFile, mkdir, open, readdir, rename, rm, stat, unlink } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { Readable } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
+import {
+  byName,
+  checkFileName,
+  foldersOf,
+  isHidden,
+  localError,
+  type PlaceContent,
+  type PlaceFile,
+  TransferError,
+  type TransferPlace,
+  temporaryName,
+} from './place.ts'
+
+export class FolderPlace implements TransferPlace {
+  readonly label: string
+  readonly #root: string
+
+  constructor(root: string) {
+    this.#root = root
+    this.label = `file://${root}`
+  }
+
+  localPath(name: string): string {
+    checkFileName(name)
+    return join(this.#root, name)
+  }
+
+  list(folder: string): Promise<PlaceFile[]> {
+    return this.#attempt(folder, async () => {
+      const path = folder === '' ? this.#root : this.localPath(folder)
+      const names = await readdir(path).catch((error) => {
+        if (folder !== '' && isMissing(error)) return []
+        throw error
+      })
+      const found = await Promise.all(
+        names
+          .filter((name) => !isHidden(name))
+          .map((name) => this.#find(folder === '' ? name : `${folder}/${name}`)),
+      )
+      return found.filter((file) => file !== null).sort(byName)
+    })
+  }
+
+  stat(name: string): Promise<PlaceFile | null> {
+    return this.#attempt(name, () => this.#find(name))
+  }
+
+  async #find(name: string): Promise<PlaceFile | null> {
+    let found: Stats
+    try {
+      found = await stat(this.localPath(name))
+    } catch (error) {
+      // Another program may have removed it since it was listed.
+      if (isMissing(error)) return null
+      throw error
+    }
+    if (!found.isFile()) return null
+    return { name, sizeBytes: found.size, modifiedMs: found.mtimeMs }
+  }
+
+  read(name: string): Promise<Readable> {
+    return this.#attempt(name, async () => {
+      const file = await open(this.localPath(name))
+      return file.createReadStream()
+    })
+  }
+
+  write(name: string, content: PlaceContent): Promise<void> {
+    return this.#attempt(name, async () => {
+      await this.#createFolders(name)
+      const temporary = this.localPath(temporaryName(name))
+      try {
+        if ('path' in content) await copyFile(content.path, temporary)
+        else await pipeline([content.bytes], createWriteStream(temporary))
+        await flush(temporary)
+        await rename(temporary, this.localPath(name))
+      } catch (error) {
+        await rm(temporary, { force: true })
+        throw error
+      }
+    })
+  }
+
+  rename(from: string, to: string): Promise<void> {
+    return this.#attempt(from, async () => {
+      await this.#createFolders(to)
+      await rename(this.localPath(from), this.localPath(to))
+    })
+  }
+
+  remove(name: string): Promise<void> {
+    return this.#attempt(name, () =>
+      unlink(this.localPath(name)).catch((error) => {
+        if (!isMissing(error)) throw error
+      }),
+    )
+  }
+
+  async close(): Promise<void> {}
+
+  async #createFolders(name: string): Promise<void> {
+    await stat(this.#root)
+    for (const folder of foldersOf(name)) {
+      await mkdir(this.localPath(folder), { recursive: true })
+    }
+  }
+
+  async #attempt<T>(name: string, act: () => Promise<T>): Promise<T> {
+    try {
+      return await act()
+    } catch (error) {
+      if (error instanceof TransferError) throw error
+      throw localError(error, name === '' ? this.label : `${this.label}/${name}`)
+    }
+  }
+}
+
+function isMissing(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && error.code === 'ENOENT'
+}
+
+/** Otherwise the name could survive a power failure, and the content not. */
+async function flush(path: string): Promise<void> {
+  const file = await open(path, 'r+')
+  await file.sync()
+  await file.close()
+}

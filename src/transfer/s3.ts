@@ -1,0 +1,291 @@
+/** A bucket of storage compatible with S3, or the part of it whose keys have a prefix. */
+import { createHash } from 'node:crypto'
+import { createReadStream } from 'node:fs'
+import { stat } from 'node:fs/promises'
+import type { Readable } from 'node:stream'
+import { AwsV4Signer } from 'aws4fetch'
+import { SaxesParser } from 'saxes'
+import type { Dispatcher } from 'undici'
+import {
+  byName,
+  checkFileName,
+  isHidden,
+  localError,
+  type PlaceContent,
+  type PlaceFile,
+  TransferError,
+  type TransferFailure,
+  type TransferPlace,
+} from './place.ts'
+
+export interface S3Options {
+  readonly bucket: string
+  /** Empty, or ending in a slash. */
+  readonly prefix: string
+  /** As in `https://s3.eu-central-1.amazonaws.com`. */
+  readonly endpoint: string
+  readonly region: string
+  /** Whether the bucket is in the path of URLs instead of the host name. */
+  readonly pathStyle: boolean
+  readonly accessKeyId: string
+  readonly secret: string
+  /** Limits the connection, and how long the storage may be silent. */
+  readonly timeoutMs: number
+}
+
+interface S3Request {
+  readonly method: 'GET' | 'HEAD' | 'PUT' | 'DELETE'
+  /** Empty for the bucket. */
+  readonly key?: string
+  readonly query?: Readonly<Record<string, string>>
+  readonly headers?: Readonly<Record<string, string>>
+  readonly body?: Readable | Uint8Array
+}
+
+/** Limit of an answer that is not a file; a page of keys has up to 1 MB. */
+const ANSWER_BYTES_MAX = 8 * 1024 * 1024
+const NO_BODY_SHA256 = createHash('sha256').digest('hex')
+
+export class S3Place implements TransferPlace {
+  readonly label: string
+  readonly #options: S3Options
+  #dispatcher: Promise<Dispatcher> | null = null
+
+  constructor(options: S3Options) {
+    this.#options = options
+    this.label = `s3://${options.bucket}/${options.prefix}`
+  }
+
+  localPath(): null {
+    return null
+  }
+
+  list(folder: string): Promise<PlaceFile[]> {
+    return this.#attempt(folder, async () => {
+      const prefix = folder === '' ? this.#options.prefix : `${this.#keyOf(folder)}/`
+      const files: PlaceFile[] = []
+      let token = ''
+      do {
+        const query = {
+          ...{ 'list-type': '2', prefix, delimiter: '/' },
+          ...(token !== '' && { 'continuation-token': token }),
+        }
+        const page = pageOf(await this.#text({ method: 'GET', query }))
+        for (const { key, ...file } of page.objects) {
+          const base = key.slice(prefix.length)
+          if (base === '' || isHidden(base)) continue
+          files.push({ name: folder === '' ? base : `${folder}/${base}`, ...file })
+        }
+        token = page.nextToken
+      } while (token !== '')
+      return files.sort(byName)
+    })
+  }
+
+  stat(name: string): Promise<PlaceFile | null> {
+    return this.#attempt(name, async () => {
+      const { statusCode, headers, body } = await this.#send({
+        method: 'HEAD',
+        key: this.#keyOf(name),
+      })
+      await body.dump()
+      if (statusCode === 404) return null
+      if (statusCode !== 200) throw statusError(statusCode, '')
+      return {
+        name,
+        sizeBytes: Number(headers['content-length']),
+        modifiedMs: Date.parse(String(headers['last-modified'])),
+      }
+    })
+  }
+
+  read(name: string): Promise<Readable> {
+    return this.#attempt(name, async () => {
+      const answer = await this.#send({ method: 'GET', key: this.#keyOf(name) })
+      if (answer.statusCode !== 200) throw await errorOf(answer)
+      return answer.body
+    })
+  }
+
+  write(name: string, content: PlaceContent): Promise<void> {
+    return this.#attempt(name, async () => {
+      const key = this.#keyOf(name)
+      const { size, sha256 } = await digestOf(content)
+      const headers = { 'content-length': String(size), 'x-amz-content-sha256': sha256 }
+      const body = 'path' in content ? createReadStream(content.path) : content.bytes
+      await this.#text({ method: 'PUT', key, headers, body })
+    })
+  }
+
+  rename(from: string, to: string): Promise<void> {
+    return this.#attempt(from, async () => {
+      const source = `/${this.#options.bucket}/${encodedKey(this.#keyOf(from))}`
+      const headers = { 'x-amz-copy-source': source }
+      const answer = await this.#text({ method: 'PUT', key: this.#keyOf(to), headers })
+      // The status is sent before the copy is made.
+      if (!answer.includes('<CopyObjectResult')) throw statusError(200, answer)
+      await this.#text({ method: 'DELETE', key: this.#keyOf(from) })
+    })
+  }
+
+  remove(name: string): Promise<void> {
+    return this.#attempt(name, async () => {
+      await this.#text({ method: 'DELETE', key: this.#keyOf(name) })
+    })
+  }
+
+  async close(): Promise<void> {
+    const opened = await this.#dispatcher
+    this.#dispatcher = null
+    await opened?.close()
+  }
+
+  #keyOf(name: string): string {
+    checkFileName(name)
+    return `${this.#options.prefix}${name}`
+  }
+
+  async #text(request: S3Request): Promise<string> {
+    const answer = await this.#send(request)
+    if (answer.statusCode >= 300) throw await errorOf(answer)
+    return textOf(answer)
+  }
+
+  async #send(request: S3Request): Promise<Dispatcher.ResponseData> {
+    const { method, key = '', query = {}, body } = request
+    const { endpoint, bucket, region, pathStyle, accessKeyId, secret } = this.#options
+    const url = new URL(endpoint)
+    if (!pathStyle) url.hostname = `${bucket}.${url.hostname}`
+    url.pathname = `${pathStyle ? `/${bucket}` : ''}/${encodedKey(key)}`
+    url.search = Object.entries(query)
+      .map(([name, value]) => `${name}=${encoded(value)}`)
+      .join('&')
+    const headers = { 'x-amz-content-sha256': NO_BODY_SHA256, ...request.headers }
+    const signer = new AwsV4Signer({
+      ...{ method, url: url.href, headers, region, service: 's3' },
+      ...{ accessKeyId, secretAccessKey: secret },
+    })
+    const signed = await signer.sign()
+    const { undici, dispatcher } = await this.#load()
+    return undici.request(signed.url, {
+      method,
+      dispatcher,
+      headers: Object.fromEntries(signed.headers as unknown as Iterable<[string, string]>),
+      body: body ?? null,
+    })
+  }
+
+  async #load() {
+    // Loaded when it is needed: most installations have no such place.
+    const undici = await import('undici')
+    const { timeoutMs } = this.#options
+    this.#dispatcher ??= Promise.resolve(
+      new undici.Agent({
+        connect: { timeout: timeoutMs },
+        headersTimeout: timeoutMs,
+        bodyTimeout: timeoutMs,
+      }),
+    )
+    return { undici, dispatcher: await this.#dispatcher }
+  }
+
+  async #attempt<T>(name: string, act: () => Promise<T>): Promise<T> {
+    try {
+      return await act()
+    } catch (error) {
+      if (error instanceof Error && 'path' in error) throw localError(error, String(error.path))
+      const { kind, reason } = failureOf(error)
+      throw new TransferError(kind, `${this.label}${name}: ${reason}`)
+    }
+  }
+}
+
+/** Each octet except `A-Z a-z 0-9 - . _ ~` (Signature Version 4). */
+function encoded(text: string): string {
+  return encodeURIComponent(text).replace(
+    /[!'()*]/g,
+    (letter) => `%${letter.charCodeAt(0).toString(16).toUpperCase()}`,
+  )
+}
+
+function encodedKey(key: string): string {
+  return key.split('/').map(encoded).join('/')
+}
+
+async function digestOf(content: PlaceContent): Promise<{ size: number; sha256: string }> {
+  const hash = createHash('sha256')
+  if ('bytes' in content) {
+    return { size: content.bytes.length, sha256: hash.update(content.bytes).digest('hex') }
+  }
+  const { size } = await stat(content.path)
+  for await (const bytes of createReadStream(content.path)) hash.update(bytes)
+  return { size, sha256: hash.digest('hex') }
+}
+
+async function textOf({ body }: Dispatcher.ResponseData): Promise<string> {
+  const chunks: Buffer[] = []
+  let bytes = 0
+  for await (const chunk of body as AsyncIterable<Buffer>) {
+    bytes += chunk.length
+    if (bytes > ANSWER_BYTES_MAX) throw new TransferError('failed', 'the answer is too long')
+    chunks.push(chunk)
+  }
+  return Buffer.concat(chunks).toString()
+}
+
+async function errorOf(answer: Dispatcher.ResponseData): Promise<TransferError> {
+  return statusError(answer.statusCode, await textOf(answer))
+}
+
+/** `body`: the error of S3, whose code says more than the status. */
+function statusError(status: number, body: string): TransferError {
+  const [, code = ''] = /<Code>(\w{1,100})<\/Code>/.exec(body) ?? []
+  return new TransferError(kindOf(status), `status ${status}${code === '' ? '' : ` ${code}`}`)
+}
+
+function kindOf(status: number): TransferFailure {
+  if (status === 401 || status === 403) return 'refused'
+  if (status === 404) return 'missing'
+  if (status === 507) return 'disk full'
+  return status >= 500 ? 'unreachable' : 'failed'
+}
+
+function failureOf(error: unknown): { kind: TransferFailure; reason: string } {
+  if (error instanceof TransferError) return { kind: error.kind, reason: error.message }
+  const code = error instanceof Error && 'code' in error ? String(error.code) : 'no answer'
+  return { kind: 'unreachable', reason: code }
+}
+
+interface S3Page {
+  readonly objects: readonly (Omit<PlaceFile, 'name'> & { key: string })[]
+  /** Empty after the last page. */
+  readonly nextToken: string
+}
+
+/** A page of ListObjectsV2. */
+function pageOf(xml: string): S3Page {
+  const objects: (Omit<PlaceFile, 'name'> & { key: string })[] = []
+  let nextToken = ''
+  let fields: Record<string, string> = {}
+  let text = ''
+  const parser = new SaxesParser()
+  parser.on('opentag', ({ name }) => {
+    text = ''
+    if (name === 'Contents') fields = {}
+  })
+  parser.on('text', (part) => {
+    text += part
+  })
+  parser.on('closetag', ({ name }) => {
+    fields[name] = text
+    if (name === 'NextContinuationToken') nextToken = text
+    if (name !== 'Contents') return
+    const { Key: key = '', Size: size, LastModified: modified = '' } = fields
+    objects.push({ key, sizeBytes: Number(size), modifiedMs: Date.parse(modified) })
+  })
+  parser.on('error', () => {
+    throw new TransferError('failed', 'the answer is no list of S3')
+  })
+  parser.write(xml).close()
+  return { objects, nextToken }
+}

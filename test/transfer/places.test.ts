@@ -1,0 +1,265 @@
+/** Places of files: a folder, a real SFTP server, and storage that checks signatures. */
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { text as textOf } from 'node:stream/consumers'
+import ssh2 from 'ssh2'
+import { describe, expect, it } from 'vitest'
+import { loadConfig } from '../../src/config/load.ts'
+import { openPlace } from '../../src/transfer/open-place.ts'
+import { download, type TransferPlace } from '../../src/transfer/place.ts'
+import { useFolder, useFolderEach, useOpened, useOpenedEach } from '../support/opened.ts'
+import { startS3Server } from '../support/transfer/s3-server.ts'
+import { startSftpServer } from '../support/transfer/sftp-server.ts'
+
+const TIMEOUT_MS = 20_000
+const PASSWORD = 'a password'
+const S3 = { accessKeyId: 'KEYID', secret: 'a secret key', region: 'test-1', pageSize: 2 }
+
+interface Opened {
+  place: TransferPlace
+  close(): Promise<void>
+}
+
+async function openFolder(folder: string): Promise<Opened> {
+  const places = { here: { url: `file://${folder}` } }
+  const place = openPlace({ places, secrets: {}, timeoutMs: TIMEOUT_MS }, 'here')
+  return { place, close: () => place.close() }
+}
+
+async function openSftp(folder: string): Promise<Opened> {
+  const server = await startSftpServer({ folder, user: 'tollgate', password: PASSWORD })
+  const url = `sftp://tollgate@127.0.0.1:${server.port}/`
+  const places = { there: { url, hostKey: server.hostKey, secret: 'partner' } }
+  const secrets = { partner: PASSWORD }
+  const place = openPlace({ places, secrets, timeoutMs: TIMEOUT_MS }, 'there')
+  const close = async () => {
+    await place.close()
+    await server.close()
+  }
+  return { place, close }
+}
+
+async function openS3(): Promise<Opened> {
+  const { accessKeyId, secret, region } = S3
+  const server = await startS3Server(S3)
+  const common = { endpoint: server.endpoint, region, pathStyle: true, accessKeyId }
+  const places = { cloud: { url: 's3://bucket/cdr', ...common, secret: 'cloud' } }
+  const secrets = { cloud: secret }
+  const place = openPlace({ places, secrets, timeoutMs: TIMEOUT_MS }, 'cloud')
+  const close = async () => {
+    await place.close()
+    await server.close()
+  }
+  return { place, close }
+}
+
+const bytes = (text: string) => ({ bytes: Buffer.from(text) })
+
+async function contentOf(place: TransferPlace, name: string): Promise<string> {
+  return textOf(await place.read(name))
+}
+
+describe.each([
+  ['a folder', openFolder],
+  ['SFTP', openSftp],
+  ['S3', openS3],
+] as const)('%s', (_, open) => {
+  const folder = useFolderEach()
+  const local = useFolder()
+  const opened = useOpenedEach(() => open(folder()))
+  const place = () => opened().place
+
+  it('lists complete files by name, with size and time, and no folders', async () => {
+    for (const name of ['b.csv', 'a.csv', 'c d+e&(ü).csv', 'done/z.csv']) {
+      await place().write(name, bytes(`of ${name}`))
+    }
+    await place().write('.hidden', bytes('x'))
+    const files = await place().list('')
+    expect(files.map(({ name, sizeBytes }) => [name, sizeBytes])).toEqual([
+      ['a.csv', 8],
+      ['b.csv', 8],
+      ['c d+e&(ü).csv', Buffer.byteLength('of c d+e&(ü).csv')],
+    ])
+    expect(files.every(({ modifiedMs }) => modifiedMs > 1_500_000_000_000)).toBe(true)
+    expect((await place().list('done')).map(({ name }) => name)).toEqual(['done/z.csv'])
+    expect(await place().list('nowhere')).toEqual([])
+  })
+
+  it('reads what was written, from bytes and from a file', async () => {
+    const large = 'x'.repeat(300_000)
+    const path = join(local, 'large')
+    writeFileSync(path, large)
+    await place().write('in/large', { path })
+    await place().write('empty', bytes(''))
+    await download(place(), 'in/large', join(local, 'copy'))
+    expect(readFileSync(join(local, 'copy'), 'utf8') === large).toBe(true)
+    expect(await contentOf(place(), 'empty')).toBe('')
+  })
+
+  it('replaces a file, also by a rename, and removes it', async () => {
+    await place().write('a', bytes('1'))
+    await place().write('a', bytes('22'))
+    await place().write('done/a', bytes('old'))
+    await place().rename('a', 'done/a')
+    expect(await place().stat('a')).toBeNull()
+    expect(await place().stat('done/a')).toMatchObject({ name: 'done/a', sizeBytes: 2 })
+    expect(await contentOf(place(), 'done/a')).toBe('22')
+    await place().remove('done/a')
+    await place().remove('done/a')
+    expect(await place().stat('done/a')).toBeNull()
+  })
+
+  it('says which file is missing', async () => {
+    const error = { name: 'TransferError', kind: 'missing' }
+    await expect(place().read('none')).rejects.toMatchObject(error)
+    await expect(place().rename('none', 'other')).rejects.toMatchObject(error)
+    await expect(place().read('none')).rejects.toThrow(/none/)
+  })
+
+  it('leaves its root by no name', async () => {
+    for (const name of ['../a', '/a', 'a/../../b', 'a//b', '', 'a\n']) {
+      await expect(place().write(name, bytes('x'))).rejects.toThrow(/is not a file name/)
+    }
+  })
+})
+
+describe('a folder', () => {
+  const folder = useFolder()
+
+  it('is not created: it may be a disk that is not mounted', async () => {
+    const { place } = await openFolder(join(folder, 'unmounted'))
+    const error = { name: 'TransferError', kind: 'missing' }
+    await expect(place.list('')).rejects.toMatchObject(error)
+    await expect(place.write('a/b', bytes('x'))).rejects.toMatchObject(error)
+  })
+
+  it('says where a file is, so that it need not be copied', async () => {
+    const { place } = await openFolder(folder)
+    expect(place.localPath('in/a')).toBe(join(folder, 'in/a'))
+  })
+})
+
+describe('an SFTP server', () => {
+  const folder = useFolder()
+  const server = useOpened(() => startSftpServer({ folder, user: 'tollgate', password: PASSWORD }))
+
+  const placeWith = (change: Record<string, unknown>, secret = PASSWORD) => {
+    const { port, hostKey } = server()
+    const url = `sftp://tollgate@127.0.0.1:${port}/`
+    const places = { there: { url, hostKey, secret: 'partner', ...change } }
+    return openPlace({ places, secrets: { partner: secret }, timeoutMs: TIMEOUT_MS }, 'there')
+  }
+
+  it('with another host key receives no password', async () => {
+    const before = server().logins.length
+    const place = placeWith({ hostKey: `SHA256:${'A'.repeat(43)}` })
+    const error = await place.list('').catch((caught: unknown) => caught)
+    expect(error).toMatchObject({ name: 'TransferError', kind: 'refused' })
+    expect(String(error)).toContain(server().hostKey)
+    expect(server().logins.length).toBe(before)
+  })
+
+  it('refuses a wrong password, which no error shows', async () => {
+    const error = await placeWith({}, 'wrong one')
+      .list('')
+      .catch((caught: Error) => caught)
+    expect(error).toMatchObject({ kind: 'refused' })
+    expect(String(error)).not.toContain('wrong one')
+  })
+
+  it('takes a private key instead of a password', async () => {
+    const keys = ssh2.utils.generateKeyPairSync('ed25519')
+    const common = { folder, user: 'tollgate', password: PASSWORD }
+    const withKey = await startSftpServer({ ...common, publicKey: keys.public })
+    const url = `sftp://tollgate@127.0.0.1:${withKey.port}/`
+    const place = placeWith({ url, hostKey: withKey.hostKey }, keys.private)
+    await place.list('')
+    expect(withKey.logins.at(-1)).toBe('publickey')
+    await place.close()
+    await withKey.close()
+  })
+
+  it('is connected again after it has closed the connection', async () => {
+    mkdirSync(join(folder, 'in'))
+    writeFileSync(join(folder, 'in', 'a'), '1')
+    const place = placeWith({ url: `sftp://tollgate@127.0.0.1:${server().port}/in` })
+    expect(await place.list('')).toHaveLength(1)
+    server().dropConnections()
+    await expect.poll(() => place.list('').catch(() => [])).toHaveLength(1)
+    await place.close()
+  })
+
+  it('that is not there is unreachable', async () => {
+    const place = placeWith({ url: 'sftp://tollgate@127.0.0.1:1/' })
+    await expect(place.list('')).rejects.toMatchObject({ kind: 'unreachable' })
+  })
+})
+
+describe('S3', () => {
+  const server = useOpened(() => startS3Server(S3))
+
+  const placeWith = (change: Record<string, unknown>, secret = S3.secret) => {
+    const { accessKeyId, region } = S3
+    const common = { endpoint: server().endpoint, region, pathStyle: true, accessKeyId }
+    const places = { cloud: { url: 's3://bucket', ...common, secret: 'cloud', ...change } }
+    return openPlace({ places, secrets: { cloud: secret }, timeoutMs: TIMEOUT_MS }, 'cloud')
+  }
+
+  it('refuses another secret key, which no error shows', async () => {
+    const error = await placeWith({}, 'wrong one')
+      .list('')
+      .catch((caught: Error) => caught)
+    expect(error).toMatchObject({ kind: 'refused' })
+    expect(String(error)).toMatch(/SignatureDoesNotMatch/)
+    expect(String(error)).not.toContain('wrong one')
+  })
+
+  it.each([
+    [503, 'SlowDown', 'unreachable'],
+    [403, 'AccessDenied', 'refused'],
+    [200, 'InternalError', 'failed'],
+  ] as const)('reports status %i %s of a copy, and removes nothing', async (status, code, kind) => {
+    const place = placeWith({})
+    await place.write('a', bytes('1'))
+    server().failNext(status, code)
+    const error = { kind, message: `s3://bucket/a: status ${status} ${code}` }
+    await expect(place.rename('a', 'b')).rejects.toMatchObject(error)
+    expect([...server().objects.keys()]).toEqual(['bucket/a'])
+    await place.close()
+  })
+
+  it('names a bucket that does not exist', async () => {
+    const error = { kind: 'missing', message: 's3://other/: status 404 NoSuchBucket' }
+    await expect(placeWith({ url: 's3://other' }).list('')).rejects.toMatchObject(error)
+  })
+})
+
+describe('settings of a place', () => {
+  const sftp = { url: 'sftp://me@host/in', hostKey: `SHA256:${'A'.repeat(43)}`, secret: 'one' }
+  const open = (place: unknown) =>
+    openPlace({ places: { here: place }, secrets: { one: 'hidden' }, timeoutMs: 100 }, 'here')
+
+  it.each([
+    [undefined, 'transfer.places.here is not configured'],
+    [{ url: 'ftp://host/' }, '.url must be file:///'],
+    [{ ...sftp, url: 'sftp://me:hidden@host/in' }, '.url must have no password'],
+    [{ ...sftp, hostKey: 'SHA256:short' }, 'transfer.places.here.hostKey: '],
+    [{ url: sftp.url, secret: 'one' }, 'transfer.places.here.hostKey: '],
+    [{ ...sftp, secret: 'two' }, '.secret names none of transfer.secrets'],
+    [{ ...sftp, shell: '/bin/sh' }, 'transfer.places.here.shell: '],
+    [{ url: 'file://host/path' }, '.url must be file:///path'],
+    [{ url: 's3://bucket/' }, 'transfer.places.here.endpoint: '],
+  ])('%o is refused', (place, reason) => {
+    expect(() => open(place)).toThrow(reason)
+    expect(() => open(place)).not.toThrow('hidden')
+  })
+
+  it.each(['{"partner": "hidden"', '["hidden"]', '{"partner": {"key": "hidden"}}'])(
+    'are not shown if they are no secrets: %s',
+    (secrets) => {
+      const load = () => loadConfig({ env: { TOLLGATE_TRANSFER_SECRETS: secrets } })
+      expect(load).toThrow('transfer.secrets must be an object of names')
+      expect(load).not.toThrow('hidden')
+    },
+  )
+})
