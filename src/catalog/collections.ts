@@ -69,6 +69,7 @@ import {
 import { OUTBOX_INDEXES, type OutboxDocument } from './records/outbox-document.ts'
 import type { SecondFactorDocument } from './records/second-factor.ts'
 import { STATISTICS_INDEXES, type StatisticsDocument } from './records/statistics-document.ts'
+import type { TariffSetDocument } from './records/tariff-set-document.ts'
 import type { BalanceDocument } from './records/usage/balance-document.ts'
 import type { LineDocument } from './records/usage/documents.ts'
 import {
@@ -195,6 +196,8 @@ export interface Collections {
   /** Progress of the export of lines, and lines that it exports out of order. */
   readonly exports: Collection<ExportDocument>
   readonly exportwaiting: Collection<ExportWaitingDocument>
+  /** Changes of the catalogue that take effect together. */
+  readonly tariffsets: Collection<TariffSetDocument>
   /** Audit records (audit/). */
   readonly audit: Collection<AuditDocument>
   /** Removed ranges of the audit chain, and how far it was forwarded. */
@@ -333,6 +336,7 @@ export function collectionsOf(db: Db): UnguardedCollections {
     intakerejected: db.collection('intake_rejected'),
     exports: db.collection('exports'),
     exportwaiting: db.collection('export_waiting'),
+    tariffsets: db.collection('tariff_sets'),
     audit: db.collection('audit'),
     auditchain: db.collection('auditchain'),
   }

@@ -7,6 +7,7 @@ import { ENTITY_COMMANDS, FIELD_COMMANDS, FILE_TYPE_COMMANDS } from './document-
 import { EVENT_COMMANDS } from './event-commands.ts'
 import { INTAKE_COMMANDS } from './intake-commands.ts'
 import type { Shell } from './shell.ts'
+import { TARIFF_COMMANDS } from './tariff-commands.ts'
 import { versionOf } from './version.ts'
 
 const SESSION_COMMANDS: readonly CommandSpec[] = [
@@ -295,6 +296,7 @@ export const COMMANDS: readonly CommandSpec[] = [
   ...CARD_COMMANDS,
   ...INTAKE_COMMANDS,
   ...LINE_COMMANDS,
+  ...TARIFF_COMMANDS,
   {
     name: 'diameter send',
     help: 'Send credit-control requests to a node over Diameter, and show its answers.',

@@ -44,6 +44,14 @@ import { resetlines } from './resetlines.ts'
 import { search } from './search.ts'
 import { sessions } from './sessions.ts'
 import { subscribersautorenew } from './subscribersautorenew.ts'
+import {
+  tariffs,
+  tariffscancel,
+  tariffscheck,
+  tariffsprepare,
+  tariffsrollback,
+  tariffsschedule,
+} from './tariffs.ts'
 import { usedby } from './used-by.ts'
 
 export const ACTIONS: readonly Action[] = [
@@ -91,6 +99,12 @@ export const ACTIONS: readonly Action[] = [
   linesrejected,
   linesresubmit,
   linesdrop,
+  tariffs,
+  tariffsprepare,
+  tariffscheck,
+  tariffsschedule,
+  tariffscancel,
+  tariffsrollback,
   balance,
   datausage,
   activity,

@@ -1,0 +1,46 @@
+/** Tariff change sets: writes of the catalogue that take effect together (entities/tariffs). */
+import type { ObjectId } from 'mongodb'
+import type { FieldIssue } from '../../domain/field-errors.ts'
+import type { RawDocument } from '../compile/document.ts'
+import type { EntityCollection } from '../entities/entity-table.ts'
+import type { HeadDocument } from './head-document.ts'
+
+/** One write of the entity API. */
+export interface TariffWrite {
+  collection: string
+  action: string
+  query: Readonly<Record<string, unknown>>
+  update: Readonly<Record<string, unknown>>
+}
+
+/** What a scheduled set has done to the revisions of one entity. */
+export interface TariffChange {
+  collection: EntityCollection
+  key: string | number
+  /** Place of its first write in the set. */
+  write: number
+  /** The revisions that it has changed, as they were. */
+  before: RawDocument[]
+  /** Revisions that it has added. */
+  added: ObjectId[]
+}
+
+export interface TariffSetDocument {
+  /** The name. */
+  _id: string
+  activation: Date
+  /** JSON texts: names of fields may have dots. */
+  writes: string
+  cases: string
+  /** A scheduled set is activated by its time. `failed`: the last check has found errors. */
+  state: 'draft' | 'checked' | 'failed' | 'scheduled' | 'rolled_back'
+  /** The numbers of the newest writes when the set was prepared, scheduled or rolled back. */
+  numbers: HeadDocument['numbers']
+  /** Of the last check. */
+  errors: FieldIssue[]
+  /** Of a set that is scheduled, or was. */
+  changes: TariffChange[]
+  /** From when on the previous terms apply again; null unless it was rolled back. */
+  rolled_back_at: Date | null
+  history: { action: string; at: Date; by: string }[]
+}
