@@ -176,10 +176,9 @@ function change(
 export interface RejectedQuery {
   state?: IntakeRejectedDocument['state'] | undefined
   file?: string | undefined
-}
-
-export function rejectedFilter({ state, file }: RejectedQuery) {
-  return { ...(state !== undefined && { state }), ...(file !== undefined && { file }) }
+  file_type?: string | undefined
+  reason?: string | undefined
+  id?: string | undefined
 }
 
 /** The records of a file in their order, those of all files by when they were rejected. */
@@ -190,8 +189,10 @@ export function listRejected(
 ): Promise<IntakeRejectedDocument[]> {
   const order =
     query.file === undefined ? ({ created: -1, file: 1, line: 1 } as const) : ({ line: 1 } as const)
+  const { id: _id, ...fields } = query
+  const given = Object.entries({ _id, ...fields }).filter(([, value]) => value !== undefined)
   const found = intakerejected
-    .find(rejectedFilter(query), { projection: { claimed: 0 } })
+    .find(Object.fromEntries(given), { projection: { claimed: 0 } })
     .sort(order)
   return found.skip(skip).limit(limit).toArray() as Promise<IntakeRejectedDocument[]>
 }

@@ -86,6 +86,12 @@ it('that were rejected are listed, corrected and dropped', async () => {
     { line: 2, text: wrong[1] },
   ])
   const [first, second] = details
+  const listed = async (filter: string) =>
+    (await ask(`lines/rejected?${filter}`)).details.map(({ id }) => id)
+  expect(await listed(`id=${second?.id}`)).toEqual([second?.id])
+  expect(await listed('file_type=calls&reason=Subscriber not found')).toHaveLength(2)
+  expect(await listed('file_type=other')).toEqual([])
+  expect(await listed('reason=is not JSON')).toEqual([])
   const corrected = JSON.stringify(record('x'))
   const charged = await ask('lines/resubmit', { id: first?.id, text: corrected })
   expect(charged).toMatchObject({ status: 1, state: 'charged', reason: '' })

@@ -21,6 +21,7 @@ const ADDRESSES: Readonly<Record<string, (scene: CustomerScene) => readonly stri
   'customer/:of/:id': ({ sid, aid }) => [`customer/sid/${sid}`, `customer/aid/${aid}`],
   sessions: () => ['sessions'],
   'file-types': () => ['file-types'],
+  'usage-files': () => ['usage-files', 'usage-files?tab=rejected'],
   cycle: () => ['cycle', 'cycle?key=202601'],
   invoices: ({ aid }) => [`invoices?aid=${aid}`],
   payments: ({ aid }) => [`payments?aid=${aid}`],

@@ -1,9 +1,13 @@
-/** The page of sessions and peers in a browser, as an operator uses it. */
+/** Pages of sessions and of usage files in a browser: both need a product that charges. */
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import type { Page } from 'playwright-core'
-import { describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import { CHROMIUM } from '../support/console/browser.ts'
 import { READER_NAME } from '../support/console/console-product.ts'
+import { installFileTypes } from '../support/console/file-type-page.ts'
 import { expectAccessible, useVisits } from '../support/console/visits.ts'
+import { tollgate } from '../support/product/command.ts'
 import { post } from '../support/system/exchange.ts'
 
 const visits = useVisits({ charges: true })
@@ -190,4 +194,116 @@ it.skipIf(CHROMIUM === undefined)('the page fits on a phone, without sideways sc
   await rows(page).first().waitFor()
   const width = await page.evaluate(() => document.documentElement.scrollWidth)
   expect(width).toBeLessThanOrEqual(360)
+})
+
+const CDR = {
+  file_type: 'CDR',
+  type: 'usage',
+  parser: { type: 'json' },
+  processor: {
+    date_field: 'at',
+    stamp_fields: 'id',
+    default_usaget: 'call',
+    default_volume_src: 'used',
+  },
+}
+const AT = new Date(Date.now() - 60_000).toISOString()
+const recordOf = (id: string, msisdn = '447700900123') =>
+  JSON.stringify({ id, used: 60, msisdn, at: AT })
+
+describe.skipIf(CHROMIUM === undefined)('files of usage records', () => {
+  const table = (page: Page, name: string) => page.getByRole('group', { name }).locator('tbody tr')
+  const queue = (page: Page) => table(page, 'Rejected records, newest first')
+  const files = (page: Page) => table(page, 'Files of usage records, newest first')
+
+  beforeAll(async () => {
+    await installFileTypes(visits, [CDR])
+    const { product } = visits.scene()
+    const path = join(product.folder, 'calls.jsonl')
+    const texts = [recordOf('a'), recordOf('b', '1'), recordOf('c', '1'), recordOf('d', HOSTILE)]
+    writeFileSync(path, texts.join('\n'))
+    const environment = { TOLLGATE_LEDGER_PARTITIONS: '1' }
+    const { stdout } = await tollgate(product, ['intake', path, '--file-type', 'CDR'], environment)
+    expect(stdout).toContain('4 records, 1 charged, 3 rejected')
+  })
+
+  it('open to their report and their rejected records, one of which is corrected', async () => {
+    const { catalog, sid } = visits.scene()
+    const count = () => catalog.lines.countDocuments({ sid, usaget: 'call' })
+    await expect.poll(count).toBe(2)
+    const page = await visits.visit({ hash: '#/usage-files' })
+    const cells = files(page).first().locator('td')
+    await expect
+      .poll(async () => (await cells.allTextContents()).slice(0, 8))
+      .toEqual(['calls.jsonl', 'CDR', 'done', '4', '1', '0', '0', '3'])
+    await expectAccessible(page)
+    await page.getByRole('link', { name: 'calls.jsonl' }).click()
+    const report = page.getByRole('dialog', { name: 'Report of a file' })
+    await report.getByRole('row', { name: 'call 1 60 0.32' }).waitFor()
+    await report.getByRole('row', { name: '2 Subscriber not found' }).waitFor()
+    await expectAccessible(page)
+    await report.getByRole('link', { name: '2', exact: true }).click()
+    const record = page.getByRole('dialog', { name: 'Rejected record' })
+    const text = record.getByRole('textbox', { name: 'Record' })
+    expect(await text.inputValue()).toBe(recordOf('b', '1'))
+    await expectAccessible(page)
+    await text.fill('{')
+    await record.getByRole('button', { name: 'Submit again' }).click()
+    await record.getByText('Rejected again: is not JSON').waitFor()
+    await text.fill(recordOf('b'))
+    await text.press('Control+Enter')
+    await record.getByText('Charged.', { exact: true }).waitFor()
+    await record.getByText('corrected', { exact: true }).waitFor()
+    await expect.poll(() => queue(page).count()).toBe(2)
+    await expect.poll(count).toBe(3)
+  })
+
+  it('have records that are submitted again or dropped together, by their reason', async () => {
+    const page = await visits.visit({ hash: '#/usage-files?tab=rejected' })
+    await page.getByRole('link', { name: 'Subscriber not found' }).first().click()
+    await page.waitForURL(/reason=Subscriber\+not\+found/)
+    await button(page, 'Select all of this page').click()
+    await button(page, 'Submit 2 selected again…').click()
+    await expectAccessible(page)
+    await button(page, 'Submit 2 again').click()
+    await page.getByText('2 rejected again').first().waitFor()
+    await button(page, 'Select all of this page').click()
+    await button(page, 'Drop 2 selected…').click()
+    await button(page, 'Cancel').click()
+    expect(await queue(page).count()).toBe(2)
+    await button(page, 'Drop 2 selected…').click()
+    await page.getByRole('button', { name: 'Drop 2', exact: true }).click()
+    await page.getByText('No rejected record matches.').waitFor()
+    await page.getByLabel('State').selectOption('dropped')
+    await button(page, 'Filter').click()
+    await expect.poll(() => queue(page).count()).toBe(2)
+    const other = await visits.visit({
+      user: READER_NAME,
+      hash: '#/usage-files?tab=rejected&state=dropped',
+    })
+    await queue(other).first().getByRole('checkbox').check()
+    const drop = button(other, 'Drop 1 selected…')
+    expect(await drop.getAttribute('aria-disabled')).toBe('true')
+  })
+
+  it('show their progress with the time left, until they are done', async () => {
+    const { intakefiles } = visits.scene().catalog
+    const [given] = await intakefiles.find().toArray()
+    if (given === undefined) throw new Error('there is no file')
+    const _id = 'running'
+    const at = (offset: number) => ({ ...given.position, offset })
+    const running = { ...given, _id, name: 'long.csv', size: 1_000, position: at(100) }
+    await intakefiles.insertOne({ ...running, state: 'running', read: 10 } as never)
+    const page = await visits.visit({ hash: '#/usage-files?state=running' })
+    const progress = page.getByRole('progressbar', { name: 'Progress of long.csv' })
+    await progress.waitFor()
+    const text = () => files(page).first().textContent()
+    expect(await text()).toContain('10 %')
+    await expectAccessible(page)
+    await intakefiles.updateOne({ _id }, { $set: { position: at(500), read: 50 } } as never)
+    await expect.poll(text).toMatch(/50 %, [\d.]+ records\/s, \d+ secs? left/)
+    await intakefiles.updateOne({ _id }, { $set: { state: 'done' } })
+    await page.getByText('No file is in this state.').waitFor()
+    await intakefiles.deleteOne({ _id })
+  })
 })

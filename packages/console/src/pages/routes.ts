@@ -25,6 +25,11 @@ export const ROUTES: readonly PageRoute[] = [
     load: () => import('./file-types/page.tsx'),
   },
   {
+    pattern: 'usage-files',
+    title: 'page.usagefiles',
+    load: () => import('./usage-files/page.tsx'),
+  },
+  {
     pattern: 'cycle',
     title: 'page.cycle',
     load: () => import('./cycle/page.tsx'),

@@ -13,6 +13,8 @@ export interface FilterField {
   readonly input?: InputHTMLAttributes<HTMLInputElement>
   /** If given, a select with an 'any' option; otherwise a text input. */
   readonly choices?: readonly { readonly value: string; readonly label: string }[]
+  /** In place of 'any', if the list is not of all without a choice. */
+  readonly usual?: string
 }
 
 export const NUMBER_INPUT = { inputMode: 'numeric', pattern: ' *[0-9]+ *' } as const
@@ -50,7 +52,7 @@ function Fields({ label, fields, refuse }: FilterProps) {
   return (
     <search>
       <form class="filter" onSubmit={submit} aria-label={label}>
-        {fields.map(({ name, label: title, input, choices }) => (
+        {fields.map(({ name, label: title, input, choices, usual = t('filter.any') }) => (
           <Field
             key={name}
             label={title}
@@ -58,7 +60,7 @@ function Fields({ label, fields, refuse }: FilterProps) {
             onValue={(value) => setValues({ ...values, [name]: value })}
             error={errors[name] ?? null}
             input={{ autocomplete: 'off', maxLength: 200, ...input }}
-            {...(choices && { choices: [{ value: '', label: t('filter.any') }, ...choices] })}
+            {...(choices && { choices: [{ value: '', label: usual }, ...choices] })}
           />
         ))}
         <div class="buttons">

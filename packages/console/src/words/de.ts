@@ -15,6 +15,7 @@ import { REPORTS } from './de/reports.ts'
 import { SESSIONS } from './de/sessions.ts'
 import { SETTINGS } from './de/settings.ts'
 import { SIMULATOR } from './de/simulator.ts'
+import { USAGE_FILES } from './de/usage-files.ts'
 import { WHY } from './de/why.ts'
 import type { Words } from './en.ts'
 
@@ -36,4 +37,5 @@ export const DE: Words = {
   ...AUDIT,
   ...EVENTS,
   ...SETTINGS,
+  ...USAGE_FILES,
 }

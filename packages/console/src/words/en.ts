@@ -19,6 +19,7 @@ import type { REPORTS } from './en/reports.ts'
 import { SESSIONS } from './en/sessions.ts'
 import type { SETTINGS } from './en/settings.ts'
 import type { SIMULATOR } from './en/simulator.ts'
+import type { USAGE_FILES } from './en/usage-files.ts'
 import type { WHY } from './en/why.ts'
 
 export const FIRST = { ...FRAME, ...OVERVIEW, ...SESSIONS } as const
@@ -37,6 +38,7 @@ type All = typeof FIRST &
   typeof REPORTS &
   typeof SIMULATOR &
   typeof SETTINGS &
+  typeof USAGE_FILES &
   typeof WHY
 
 export type WordKey = keyof All

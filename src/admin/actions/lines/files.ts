@@ -35,6 +35,7 @@ export const linesfiles = action({
   level: 'read',
   about: 'List files of usage records with what was charged',
   isReadByGet: true,
+  isPassive: true,
   parameters: Type.Object({
     file: param.optional(param.text('Only the file with this id.')),
     state: param.optional(param.choice(FILE_STATES, 'Only files in this state.')),
@@ -73,12 +74,16 @@ export const linesrejected = action({
   parameters: Type.Object({
     file: param.optional(param.text('Only records of the file with this id.')),
     state: param.optional(param.choice(REJECTED_STATES, 'Only records in this state.')),
+    file_type: param.optional(param.text('Only records of this file type.', { maxLength: 64 })),
+    reason: param.optional(param.text('Only records with this reason.')),
+    id: param.optional(param.text('Only the record with this id.')),
     ...page,
   }),
   answer: { details: listOf(REJECTED_RECORD, 'The newest first; those of a file in their order.') },
   example: { parameters: { state: 'waiting' }, answer: { details: [] } },
-  async run({ file, state, ...range }, { catalog }) {
-    const found = await listRejected(catalog, { file, state }, rangeOf(range))
+  async run({ id, file, state, file_type, reason, ...range }, { catalog }) {
+    const query = { id, file, state, file_type, reason }
+    const found = await listRejected(catalog, query, rangeOf(range))
     return { details: found.map(rejectedView) }
   },
 })

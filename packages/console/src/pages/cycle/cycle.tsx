@@ -1,12 +1,13 @@
 /** One cycle: the progress of its run, once a second, and what can be done with it. */
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { Refusal } from '../../api/errors.ts'
-import { type Reading, useRead } from '../../api/read.ts'
+import { useRead } from '../../api/read.ts'
 import { link } from '../../frame/routes.ts'
 import { ActionButton } from '../../parts/action-button.tsx'
 import { Facts } from '../../parts/facts.tsx'
 import { announce } from '../../parts/live-region.tsx'
 import { formatNumber } from '../../parts/numbers.ts'
+import { ProgressBar, usePolling } from '../../parts/progress.tsx'
 import { Age, ReadView, Refused } from '../../parts/state.tsx'
 import { Tabs, tabOf } from '../../parts/tabs.tsx'
 import type { WordKey } from '../../words/en.ts'
@@ -24,7 +25,6 @@ import { FailedAccounts } from './failed.tsx'
 import { Previews } from './preview.tsx'
 
 const TABS = ['failed', 'preview'] as const
-const POLL_MS = 1_000
 
 interface CycleProps {
   readonly named: CycleRef
@@ -83,18 +83,6 @@ function stateOf({ cycle_status: status = '', state, isConfirming }: CycleProgre
   return status === 'running' && state === 'paused' ? 'paused' : status
 }
 
-/** The next read begins a second after an answer; none while the page is hidden. */
-function usePolling({ state, reload }: Reading<unknown>, isMoving: boolean): void {
-  const { isLoading } = state.value
-  useEffect(() => {
-    if (!isMoving || isLoading) return
-    const timer = setInterval(() => {
-      if (!document.hidden) reload()
-    }, POLL_MS)
-    return () => clearInterval(timer)
-  }, [isMoving, isLoading])
-}
-
 function Progress({ cycle }: { readonly cycle: CycleProgress }) {
   const { accounts, completion_percentage: percent = 0, reason } = cycle
   const { total, accounts: done = 0, empty = 0, failed = 0 } = accounts
@@ -112,10 +100,7 @@ function Progress({ cycle }: { readonly cycle: CycleProgress }) {
           {cycle.start_date?.slice(0, 10)} – {cycle.end_date?.slice(0, 10)}
         </span>
       </p>
-      <div class="progress">
-        <progress max={100} value={Number(percent)} aria-label={t('cycle.progress')} />
-        <span>{text}</span>
-      </div>
+      <ProgressBar percent={Number(percent)} label={t('cycle.progress')} text={text} />
       <Facts
         facts={[
           { title: t('cycle.invoices'), value: formatNumber(cycle.generated_invoices ?? 0) },

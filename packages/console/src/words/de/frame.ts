@@ -11,6 +11,7 @@ export const FRAME: Readonly<Record<keyof typeof EN, string>> = {
   'page.overview': 'Überblick',
   'page.customer': 'Kunde',
   'page.filetypes': 'Dateitypen',
+  'page.usagefiles': 'Nutzungsdateien',
   'page.sessions': 'Sitzungen und Peers',
   'page.cycle': 'Abrechnungslauf',
   'page.invoices': 'Rechnungen',

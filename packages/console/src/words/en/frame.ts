@@ -10,6 +10,7 @@ export const FRAME = {
   'page.overview': 'Overview',
   'page.customer': 'Customer',
   'page.filetypes': 'File types',
+  'page.usagefiles': 'Usage files',
   'page.sessions': 'Sessions and peers',
   'page.cycle': 'Billing cycle',
   'page.invoices': 'Invoices',
