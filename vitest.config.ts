@@ -24,7 +24,7 @@ const LONG: readonly string[] = [
   'test/embedded/redis-disk-full.test.ts',
   'packages/embedded-mongo/test/{disk-full,kill}.test.ts',
   'test/cli/{autorenew,card,check,client,confined,debt,event,event-test,field,filetype,filetype-check,import}.test.ts',
-  'test/cli/{lost-ledger,migrate,migrate-kill,peer,privacy,processes,readme,readme-invoices,session,settings,start,user}.test.ts',
+  'test/cli/{lost-ledger,migrate,migrate-kill,peer,privacy,processes,readme,readme-invoices,session,settings,sources,start,user}.test.ts',
   'test/cli/quote/command.test.ts',
   'test/deploy/**/*.test.ts',
   'test/{admin/auth,identity,jobs/privacy}/**/*.test.ts',

@@ -65,10 +65,16 @@ async function recorder(context: RoleContext): Promise<RunningRole> {
   return { close: () => running.stop(context.drainMs) }
 }
 
+async function intake(context: RoleContext): Promise<RunningRole> {
+  const { startIntake } = await import('./intake/sources/start.ts')
+  const running = await startIntake(context)
+  return { close: () => running.stop() }
+}
+
 /** Implements `tollgate filetype check` and its API. */
 export const checkFileType: CheckFileType = async (...parameters) => {
   const check = await import('./realtime/check-file-type.ts')
   return check.checkFileType(...parameters)
 }
 
-export const ROLES: Roles = { realtime, admin, recorder }
+export const ROLES: Roles = { realtime, admin, recorder, intake }

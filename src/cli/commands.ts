@@ -191,6 +191,13 @@ export const COMMANDS: readonly CommandSpec[] = [
       (await import('./role.ts')).runRole(shell, 'recorder', roles.recorder),
   },
   {
+    name: 'sources',
+    help: 'Run the intake of usage records from the configured sources alone.',
+    options: common,
+    run: async ({ shell, roles }) =>
+      (await import('./role.ts')).runRole(shell, 'intake', roles.intake),
+  },
+  {
     name: 'seed demo',
     help: 'Create the demo catalogue with credits and a rule for events, if there are no entities.',
     options: common,

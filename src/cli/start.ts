@@ -20,14 +20,21 @@ import type { Shell } from './shell.ts'
 import { withStores, withStoreUrls } from './stores.ts'
 import { createSupervisor, type StandbyProcess, type Supervisor } from './supervisor.ts'
 
-type RoleStarted = 'realtime' | 'admin' | 'recorder'
+type RoleStarted = 'realtime' | 'admin' | 'recorder' | 'intake'
 
 /**
  * Shares of `shutdown.timeoutMs`: all parts together fit into it, and each into the half of the
  * remaining time that a shutdown step has. `checkConsistency` (config/load.ts) ensures that the
  * share of realtime suffices to answer the requests in flight.
  */
-const SHARES = { realtime: 0.48, admin: 0.1, recorder: 0.1, mongo: 0.1, redis: 0.1 } as const
+const SHARES = {
+  realtime: 0.48,
+  admin: 0.1,
+  intake: 0.05,
+  recorder: 0.1,
+  mongo: 0.1,
+  redis: 0.1,
+} as const
 /** Each stop has its own time limit; stopping Redis may need nearly all of the remaining time. */
 const STOP_SHARE = 0.95
 /** Part of its share in which a process may exit before it is killed. */
@@ -147,7 +154,9 @@ function storeSupervisors(context: StartContext): NamedSupervisor[] {
  */
 function roleSupervisors(context: StartContext): NamedSupervisor[] {
   const recorder = context.config.recorder.enabled ? (['recorder'] as const) : []
-  return [...recorder, 'admin' as const, 'realtime' as const].map((name) => {
+  const hasSources = Object.keys(context.config.intake.sources).length > 0
+  const intake = hasSources ? (['intake'] as const) : []
+  return [...recorder, ...intake, 'admin' as const, 'realtime' as const].map((name) => {
     const { config, log, logs } = context
     const onLine = logs.sink(name)
     const begin = () => startRole(context, name, onLine)

@@ -243,6 +243,13 @@ export const ConfigSchema = section({
     secrets: secretsByName(),
     timeoutMs: integer(100, HOUR_MS),
   }),
+  intake: section({
+    sources: rules(
+      Type.Record(Type.String(), Type.Unknown()),
+      'must be an object of sources, each with its place',
+    ),
+    pollMs: integer(100, HOUR_MS),
+  }),
   invoices: section({
     folder: Type.String(),
     templates: Type.String(),

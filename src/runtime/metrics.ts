@@ -5,6 +5,7 @@ import { type CustomerMetrics, createCustomerMetrics } from './customer-metrics.
 import { type CycleMetrics, createCycleMetrics } from './cycle-metrics.ts'
 import { createDiameterMetrics, type DiameterMetrics } from './diameter-metrics.ts'
 import { createFastHistogram, type MetricValues } from './fast-histogram.ts'
+import { createIntakeMetrics, type IntakeMetrics } from './intake-metrics.ts'
 import { createLoopMetrics } from './loop-metrics.ts'
 import { createNotificationMetrics, type NotificationMetrics } from './notification-metrics.ts'
 import { createOverloadMetrics, type OverloadMetrics } from './overload-metrics.ts'
@@ -62,6 +63,7 @@ export type Metrics = RequestMetrics &
   OverloadMetrics &
   CustomerMetrics &
   CycleMetrics &
+  IntakeMetrics &
   NotificationMetrics &
   StoreMetrics & {
     /** Records the size of a batch sent to a worker. */
@@ -160,6 +162,7 @@ export function createMetrics(origin: MetricsSource, loop = 0): Metrics {
     ...createAdminMetrics(registers),
     ...createCustomerMetrics(registers),
     ...createCycleMetrics(registers),
+    ...createIntakeMetrics(registers),
     ...createNotificationMetrics(registers),
     diameter: createDiameterMetrics(registry),
     tls: createTlsMetrics(registry),

@@ -27,7 +27,7 @@ afterAll(async () => {
 const environment = () => ({ ...settingsOf(stores), TOLLGATE_DATA_DIR: folder })
 
 /** Runs as long as the product, in start.test.ts and in test/system. */
-const LASTING = ['start', 'realtime', 'admin', 'recorder']
+const LASTING = ['start', 'realtime', 'admin', 'recorder', 'sources']
 
 type Row = readonly [command: string, more: string, code: number, output: RegExp, input?: string]
 

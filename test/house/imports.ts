@@ -60,7 +60,7 @@ export const MODULES = {
     ...['recorder', 'billing', 'requests', 'identity', 'entities', 'jobs', 'prepaid', 'reports'],
     ...['intake', 'export', 'transfer'],
   ],
-  intake: [...BASE, 'file-types', 'runtime', 'store', 'ledger', 'workers'],
+  intake: [...BASE, 'file-types', 'runtime', 'store', 'ledger', 'workers', 'transfer'],
   cli: [
     ...BASE,
     ...['rating', 'runtime', 'store', 'file-types', 'ledger', 'external', 'billing', 'embedded'],

@@ -1,0 +1,55 @@
+/** The files of a source that wait, and which of them are complete. Pure. */
+import type { PlaceFile } from '../../transfer/place.ts'
+import type { SourceSettings } from './settings.ts'
+
+interface Seen {
+  readonly sizeBytes: number
+  readonly modifiedMs: number
+  /** Since when it is unchanged, or when it may be attempted again. Monotonic. */
+  readonly sinceMs: number
+}
+
+export class WaitingFiles {
+  readonly #settings: Pick<SourceSettings, 'isNamed' | 'stableMs' | 'marker'>
+  #seen = new Map<string, Seen>()
+  /** Files that could not be taken, with the time of the next attempt. Monotonic. */
+  readonly #postponed = new Map<string, number>()
+
+  constructor(settings: Pick<SourceSettings, 'isNamed' | 'stableMs' | 'marker'>) {
+    this.#settings = settings
+  }
+
+  /** The files that wait in a listing, and those of them that may be taken, in its order. */
+  observe(
+    listed: readonly PlaceFile[],
+    nowMs: number,
+  ): { waiting: PlaceFile[]; ready: PlaceFile[] } {
+    const { isNamed, marker } = this.#settings
+    const names = new Set(listed.map(({ name }) => name))
+    const isMarker = (name: string) =>
+      marker !== null && name.endsWith(marker) && names.has(name.slice(0, -marker.length))
+    const waiting = listed.filter(({ name }) => isNamed(baseName(name)) && !isMarker(name))
+    const seen = new Map<string, Seen>()
+    for (const { name, sizeBytes, modifiedMs } of waiting) {
+      const before = this.#seen.get(name)
+      const isSame = before?.sizeBytes === sizeBytes && before.modifiedMs === modifiedMs
+      seen.set(name, isSame ? before : { sizeBytes, modifiedMs, sinceMs: nowMs })
+    }
+    this.#seen = seen
+    for (const name of this.#postponed.keys()) if (!seen.has(name)) this.#postponed.delete(name)
+    const ready = waiting.filter(({ name }) => {
+      if (nowMs < (this.#postponed.get(name) ?? nowMs)) return false
+      if (marker !== null) return names.has(`${name}${marker}`)
+      return nowMs - (seen.get(name)?.sinceMs ?? nowMs) >= this.#settings.stableMs
+    })
+    return { waiting, ready }
+  }
+
+  postpone(name: string, untilMs: number): void {
+    this.#postponed.set(name, untilMs)
+  }
+}
+
+export function baseName(name: string): string {
+  return name.slice(name.lastIndexOf('/') + 1)
+}
