@@ -18,7 +18,7 @@ export class RecordsPostponedError extends Error {
 }
 
 /**
- * An entry of the ledger cannot be recorded; the log of the recorder says why. It may have the lines
+ * An entry of the ledger cannot be recorded; the log of the recorder says why. It may have lines
  * of records that the ledger has forgotten, so no record can be charged.
  */
 export class UnrecordedEntryError extends Error {

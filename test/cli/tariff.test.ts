@@ -12,7 +12,7 @@ const stores = useOpened(startTestStores)
 
 const SET = {
   name: 'tv',
-  activation: '2999-01-01T00:00:00Z',
+  activation: '2100-01-01T00:00:00Z',
   writes: [
     {
       collection: 'services',
@@ -32,7 +32,7 @@ it('a set is prepared from a file, checked, scheduled, listed and cancelled', as
   }
   expect(await prepare(SET)).toMatchObject({
     code: 0,
-    stdout: 'tv: draft, 1 write from 2999-01-01T00:00:00.000Z\n',
+    stdout: 'tv: draft, 1 write from 2100-01-01T00:00:00.000Z\n',
   })
   const failed = await run('check', 'tv')
   expect(failed).toMatchObject({ code: 1 })

@@ -13,7 +13,7 @@ export interface TariffWrite {
   update: Readonly<Record<string, unknown>>
 }
 
-/** What a scheduled set has done to the revisions of one entity. */
+/** The changes of a scheduled set to the revisions of one entity. */
 export interface TariffChange {
   collection: EntityCollection
   key: string | number
@@ -26,7 +26,7 @@ export interface TariffChange {
 }
 
 export interface TariffSetDocument {
-  /** The name. */
+  /** Name of the set. */
   _id: string
   activation: Date
   /** JSON texts: names of fields may have dots. */
@@ -36,9 +36,9 @@ export interface TariffSetDocument {
   state: 'draft' | 'checked' | 'failed' | 'scheduled' | 'rolled_back'
   /** The numbers of the newest writes when the set was prepared, scheduled or rolled back. */
   numbers: HeadDocument['numbers']
-  /** Of the last check. */
+  /** Errors of the last check. */
   errors: FieldIssue[]
-  /** Of a set that is scheduled, or was. */
+  /** Empty unless the set is scheduled, or was. */
   changes: TariffChange[]
   /** From when on the previous terms apply again; null unless it was rolled back. */
   rolled_back_at: Date | null

@@ -8,7 +8,7 @@ import { FieldError } from '../../domain/fields.ts'
 import type { EntityStores } from '../requests/entity-request.ts'
 import type { AppliedSet } from './writes.ts'
 
-/** Runs the steps of a case in slices; null if nobody waits for it any more. */
+/** Runs the steps of a case in slices; null if the caller has disconnected. */
 export type RunCase = <T>(steps: Generator<undefined, T>, name: string) => Promise<T | null>
 
 const SPAN_MS_MAX = 31 * 24 * 3600 * 1000

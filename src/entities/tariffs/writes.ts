@@ -38,11 +38,11 @@ const INSTANTS = {
 
 export type TariffAction = keyof typeof INSTANTS
 
-/** Who works on a set, and through which entity API. */
+/** The author of a step of a set, and the entity API that does its writes. */
 export interface TariffWork {
   readonly api: EntityApi
   readonly actor: Actor
-  /** Whether the actor may do a write of a set. */
+  /** Resolves to true if the actor may do a write of a set. */
   permits(write: TariffWrite): Promise<boolean>
 }
 
