@@ -65,7 +65,7 @@ async function recorder(context: RoleContext): Promise<RunningRole> {
   return { close: () => running.stop(context.drainMs) }
 }
 
-async function intake(context: RoleContext): Promise<RunningRole> {
+async function sources(context: RoleContext): Promise<RunningRole> {
   const { startIntake } = await import('./intake/sources/start.ts')
   const running = await startIntake(context)
   return { close: () => running.stop() }
@@ -77,4 +77,4 @@ export const checkFileType: CheckFileType = async (...parameters) => {
   return check.checkFileType(...parameters)
 }
 
-export const ROLES: Roles = { realtime, admin, recorder, intake }
+export const ROLES: Roles = { realtime, admin, recorder, sources }

@@ -192,10 +192,10 @@ export const COMMANDS: readonly CommandSpec[] = [
   },
   {
     name: 'sources',
-    help: 'Run the intake of usage records from the configured sources alone.',
+    help: 'Run the process alone that charges usage records from the configured sources.',
     options: common,
     run: async ({ shell, roles }) =>
-      (await import('./role.ts')).runRole(shell, 'intake', roles.intake),
+      (await import('./role.ts')).runRole(shell, 'sources', roles.sources),
   },
   {
     name: 'seed demo',

@@ -1,5 +1,5 @@
-/** Commands for files of usage records. */
-import { type CommandSpec, common, json, text } from './command-spec.ts'
+/** Commands for recorded usage: files of records, and rerating. */
+import { type CommandSpec, common, json, sid, text, toggle } from './command-spec.ts'
 
 const recordId = { name: 'ID' as const, help: "id of the record, as in 'rejected list'" }
 
@@ -44,5 +44,22 @@ export const INTAKE_COMMANDS: readonly CommandSpec[] = [
     operands: [recordId],
     options: common,
     run: async ({ shell, operands }) => (await import('./rejected.ts')).drop(shell, operands.ID),
+  },
+  {
+    name: 'rerate',
+    help: "Show what recorded usage would cost by today's catalogue, by account; nothing changes.",
+    isReading: true,
+    options: {
+      from: text('DATE', 'accounts with usage from then on; not before the last cycle'),
+      to: text('DATE', 'and before then; now if not given'),
+      rate: text('KEY', 'only accounts with such lines of this rate'),
+      plan: text('NAME', 'only accounts with such lines of this plan'),
+      sid,
+      'file-type': text('NAME', 'only accounts with such lines of records of this file type'),
+      'dry-run': toggle('required: only this preview is supported'),
+      json: { ...json, help: 'answer in JSON: a line per account, then the totals' },
+      ...common,
+    },
+    run: async ({ shell, options }) => (await import('./rerate.ts')).rerate(shell, options),
   },
 ]

@@ -16,7 +16,7 @@ import { type OptionValues, requiredText } from './options.ts'
 import type { Shell } from './shell.ts'
 import { LEDGER_LOST, withStores, withStoreUrls } from './stores.ts'
 
-/** Returns 1 if records were rejected, or if a file is not what its trailer says. */
+/** Returns 1 if records were rejected, or if a file has failed. */
 export async function intake(
   shell: Shell,
   files: readonly string[],
@@ -124,7 +124,7 @@ function reportOf(file: IntakeFileDocument, money: MoneyFormat): string[] {
       ({ usaget, records, units, price_micros }) =>
         `  ${usaget}: ${records} records, ${units} units, ${money(decimalText(price_micros))}`,
     ),
-    ...(state === 'failed' ? [`${name} is not what it says: ${error}`] : []),
+    ...(state === 'failed' ? [`${name} has failed: ${error}`] : []),
     ...(rejected > 0 ? [`see 'tollgate rejected list --file ${file._id}'`] : []),
   ]
 }

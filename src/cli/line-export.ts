@@ -11,34 +11,38 @@ import { CommandError } from './errors.ts'
 import type { OptionValues } from './options.ts'
 import { aligned } from './owners.ts'
 import type { Shell } from './shell.ts'
-import { withCatalog } from './stores.ts'
+import { patienceIn, withCatalog } from './stores.ts'
 
 const NO_METRICS = { linesExported: () => undefined, exportedUntil: () => undefined }
 
-/** Returns 1 if the export has failed; the control plane repeats it then. */
+/** Returns 1 if the export has failed. */
 export async function exportLines(shell: Shell, options: OptionValues): Promise<0 | 1> {
   const config = shell.config()
   if (config.export.everyMinutes === 0) {
     throw new CommandError('no lines are exported: export.everyMinutes is 0')
   }
-  const done = await withCatalog(config, (catalog, clock) => run({ catalog, clock, config }))
+  const act = (catalog: Catalog, clock: Clock) => run({ catalog, clock, config })
+  const done = await withCatalog(config, act, patienceIn(shell, config))
   if (options['json'] === true) shell.print(JSON.stringify(done))
   else if (done.error === '') shell.print(`${done.files} files with ${done.lines} lines`)
-  else shell.print(`the control plane continues the export: ${done.error}`)
+  else shell.print(`the export failed: ${done.error}`)
   return done.error === '' ? 0 : 1
 }
 
 async function run(stores: { catalog: Catalog; clock: Clock; config: Config }) {
   const { catalog, clock, config } = stores
   await beginExport(stores)
-  const job = await exportJob(catalog)
+  const job = await catalog.jobs.findOne({ active: 'export/lines' })
   if (job === null || isRunning(job, clock)) {
     throw new CommandError('another process exports lines now')
   }
   const log = createLogger({ name: 'cli', level: 'silent' })
   const openConfigured = () => openPlace(config.transfer, config.export.place)
   const handler = exportHandler({ ...stores, metrics: NO_METRICS, openPlace: openConfigured })
-  await runJob({ ...stores, log, handlers: { export: handler } }, job, new AbortController().signal)
+  const runner = { ...stores, log, handlers: { export: handler } }
+  if (!(await runJob(runner, job, new AbortController().signal))) {
+    throw new CommandError('another process exports lines now')
+  }
   const after = await catalog.jobs.findOne({ _id: job._id })
   const added = (name: string) => (after?.counts[name] ?? 0) - (job.counts[name] ?? 0)
   return { files: added('files'), lines: added('lines'), error: after?.error ?? '' }
@@ -48,14 +52,14 @@ export async function exportStatus(shell: Shell, options: OptionValues): Promise
   const status = await withCatalog(shell.config(), async (catalog) => {
     const [progress, job, waiting] = await Promise.all([
       catalog.exports.findOne({ _id: 'lines' }),
-      exportJob(catalog),
+      catalog.jobs.findOne({ kind: 'export' }, { sort: { created: -1 } }),
       catalog.exportwaiting.countDocuments({}),
     ])
     return {
       files: progress?.seq ?? 0,
       until: progress?.after.getTimestamp() ?? null,
       waiting,
-      state: job?.state ?? 'off',
+      state: job?.state === 'done' ? job.step : (job?.state ?? 'off'),
       due: job?.state === 'waiting' ? job.due : null,
       error: job?.error ?? '',
     }
@@ -70,8 +74,4 @@ export async function exportStatus(shell: Shell, options: OptionValues): Promise
 
 function textOf(value: number | string | Date | null): string {
   return value instanceof Date ? value.toISOString() : String(value ?? '')
-}
-
-function exportJob(catalog: Catalog) {
-  return catalog.jobs.findOne({ active: 'export/lines' })
 }

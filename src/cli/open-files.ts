@@ -17,7 +17,7 @@ type Settings = {
 
 /** Throws `CommandError` with the number that is needed, its parts, and the limit. */
 export function checkOpenFiles(
-  role: 'realtime' | 'admin' | 'recorder' | 'intake',
+  role: 'realtime' | 'admin' | 'recorder' | 'sources',
   config: Settings,
   limit = fileLimit(),
   cores = availableCores(),
@@ -37,7 +37,7 @@ function partsOf(
   { realtime, diameter, admin }: Settings,
   cores: number,
 ): (readonly [name: string, count: number])[] {
-  if (role === 'recorder' || role === 'intake') return []
+  if (role === 'recorder' || role === 'sources') return []
   if (role === 'admin') return [['admin.connectionsMax', admin.connectionsMax]]
   const workers = realtime.workers === 0 ? cores : realtime.workers * realtime.listeners
   return [

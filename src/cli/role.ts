@@ -18,7 +18,7 @@ import { checkOpenFiles } from './open-files.ts'
 import type { Shell } from './shell.ts'
 import { withStoreUrls } from './stores.ts'
 
-export type RoleName = 'realtime' | 'admin' | 'recorder' | 'intake'
+export type RoleName = 'realtime' | 'admin' | 'recorder' | 'sources'
 
 export interface RoleContext {
   /** With resolved addresses of both stores. */
@@ -186,6 +186,6 @@ function watchLedger(
 
 /** The port distinguishes nodes on one machine and survives a restart. */
 function nodeOf(name: RoleName, config: Config): string {
-  const port = name === 'recorder' || name === 'intake' ? 0 : config[name].port
+  const port = name === 'recorder' || name === 'sources' ? 0 : config[name].port
   return `${hostname()}:${port === 0 ? process.pid : port}`
 }

@@ -20,7 +20,7 @@ import type { Shell } from './shell.ts'
 import { withStores, withStoreUrls } from './stores.ts'
 import { createSupervisor, type StandbyProcess, type Supervisor } from './supervisor.ts'
 
-type RoleStarted = 'realtime' | 'admin' | 'recorder' | 'intake'
+type RoleStarted = 'realtime' | 'admin' | 'recorder' | 'sources'
 
 /**
  * Shares of `shutdown.timeoutMs`: all parts together fit into it, and each into the half of the
@@ -30,7 +30,7 @@ type RoleStarted = 'realtime' | 'admin' | 'recorder' | 'intake'
 const SHARES = {
   realtime: 0.48,
   admin: 0.1,
-  intake: 0.05,
+  sources: 0.05,
   recorder: 0.1,
   mongo: 0.1,
   redis: 0.1,
@@ -155,8 +155,8 @@ function storeSupervisors(context: StartContext): NamedSupervisor[] {
 function roleSupervisors(context: StartContext): NamedSupervisor[] {
   const recorder = context.config.recorder.enabled ? (['recorder'] as const) : []
   const hasSources = Object.keys(context.config.intake.sources).length > 0
-  const intake = hasSources ? (['intake'] as const) : []
-  return [...recorder, ...intake, 'admin' as const, 'realtime' as const].map((name) => {
+  const sources = hasSources ? (['sources'] as const) : []
+  return [...recorder, ...sources, 'admin' as const, 'realtime' as const].map((name) => {
     const { config, log, logs } = context
     const onLine = logs.sink(name)
     const begin = () => startRole(context, name, onLine)

@@ -3,10 +3,10 @@ import { type CommandSpec, common, documentFile, json, nameOf, text } from './co
 import type { TariffStep } from './tariff.ts'
 
 const STEPS: Readonly<Record<TariffStep, string>> = {
-  check: 'Try a tariff change set, and price its cases by it; the catalogue stays as it is.',
+  check: 'Check a tariff change set: apply its writes in a trial, and price its cases.',
   schedule: 'Check a tariff change set, and write all its revisions, or none.',
-  cancel: 'Remove a scheduled tariff change set, which is a draft again.',
-  rollback: 'Let the terms before an activated tariff change set apply again.',
+  cancel: 'Remove all revisions of a scheduled tariff change set; it is a draft again.',
+  rollback: 'Restore the terms that an activated tariff change set has replaced.',
 }
 
 export const TARIFF_COMMANDS: readonly CommandSpec[] = [

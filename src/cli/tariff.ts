@@ -25,6 +25,8 @@ import { withStores } from './stores.ts'
 
 export type TariffStep = 'check' | 'schedule' | 'cancel' | 'rollback'
 
+const KEYS = ['name', 'activation', 'writes', 'cases']
+
 export async function listTariffs(shell: Shell, options: OptionValues): Promise<0> {
   await withTariffs(shell, options, ({ api }) => listSets(api, undefined))
   return 0
@@ -33,7 +35,7 @@ export async function listTariffs(shell: Shell, options: OptionValues): Promise<
 export async function prepareTariff(shell: Shell, file: string, options: OptionValues): Promise<0> {
   const value = await readDocument(shell, file)
   await withTariffs(shell, options, async (work) => {
-    const { name, activation, writes, cases = [] } = objectAt(value, '')
+    const { name, activation, writes, cases = [] } = objectAt(value, '', KEYS)
     const listed = arrayAt(cases, 'cases')
     refuseLarge(listed)
     const draft = {
@@ -87,7 +89,7 @@ async function withTariffs(
     throw isRefused ? new CommandError(error.message, { cause: error }) : error
   })
   if (options['json'] === true) shell.print(JSON.stringify(views))
-  else if (views.length === 0) shell.print('there are no tariff sets')
+  else if (views.length === 0) shell.print('there are no tariff change sets')
   else for (const line of views.flatMap(linesOf)) shell.print(line)
   return views
 }

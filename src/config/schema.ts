@@ -265,7 +265,7 @@ export const ConfigSchema = section({
   }),
   export: section({
     everyMinutes: integer(0, 10_080),
-    delayMs: integer(60 * SECOND_MS, DAY_MS),
+    delayMs: integer(120 * SECOND_MS, DAY_MS),
     place: Type.String({ maxLength: 255 }),
     format: oneOf('csv', 'jsonl'),
     gzip: Type.Boolean(),

@@ -1,5 +1,5 @@
 /** The standing job that writes files of lines. */
-import { randomBytes, randomUUID } from 'node:crypto'
+import { randomUUID } from 'node:crypto'
 import { mkdir, rm } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { NODE_ACTOR } from '../catalog/actor.ts'
@@ -27,7 +27,6 @@ export interface ExportParts {
 const MINUTE_MS = 60_000
 /** A transfer may take longer than the lease of a job. */
 const RENEW_MS = 20_000
-const DRAFT_BYTES = 8
 const NOTHING = new ObjectId('000000000000000000000000')
 
 /** Begins the standing job, if lines are to be exported. */
@@ -63,7 +62,9 @@ export function exportHandler(parts: ExportParts): JobHandler {
     // The settings have changed since the job was begun.
     if (config.export.everyMinutes === 0) return null
     const unknown = unknownField(config.export.fields)
-    if (unknown !== undefined) throw new JobFailedError(`export.fields: no line has ${unknown}`)
+    if (unknown !== undefined) {
+      throw new JobFailedError(`export.fields: ${unknown} is not a field of lines`)
+    }
     const place = openPlace()
     const timer = setInterval(() => {
       claimed.saveProgress('write').catch(() => undefined)
@@ -92,26 +93,30 @@ async function exportFile(
   const { until, progress } = await begin(parts)
   const { planned } = progress
   const tag = planned?.tag ?? randomUUID()
+  const { format, gzip } = planned ?? config.export
+  const shape = { ...config.export, format, gzip }
   const fields = [...topLevelOf(config.export.fields), ...TOTAL_FIELDS]
   const cut = new Cut({ catalog, config: config.export, progress, tag, until, fields, scan })
   const folder = draftsIn(config)
   await mkdir(folder, { recursive: true, mode: 0o700 })
-  const draft = join(folder, `${randomBytes(DRAFT_BYTES).toString('hex')}.part`)
+  const draft = join(folder, `${randomUUID()}.part`)
   try {
-    const totals = await writeLineFile(draft, cut.pages(), config.export)
+    const totals = await writeLineFile(draft, cut.pages(), shape)
     const { to } = cut
     const seq = progress.seq + 1
-    if (totals.lines > 0) {
+    // A planned file may be there already, also if its lines are in the next file by now.
+    const isWritten = planned !== null || totals.lines > 0
+    if (isWritten) {
       // Also makes sure that no other process has taken over while the lines were read.
-      await store(parts, claimed, 'place', { planned: { tag, to } }, {})
-      const file = fileNameOf(seq, config.export)
+      await store(parts, claimed, 'place', { planned: { tag, to, format, gzip } }, {})
+      const file = fileNameOf(seq, shape)
       await place.write(file, { path: draft })
-      const { format, fields: names } = config.export
-      const manifest = { file, sequence: seq, format, fields: names, ...totals }
+      const manifest = { file, sequence: seq, format, fields: shape.fields, ...totals }
+      // A process that has taken over may have written another file of this number.
+      await claimed.saveProgress('place')
       const bytes = Buffer.from(`${JSON.stringify(manifest, null, 2)}\n`)
       await place.write(`${file}.manifest.json`, { bytes })
     }
-    const isWritten = totals.lines > 0
     const changes = { seq: isWritten ? seq : progress.seq, after: to, planned: null, done: tag }
     const counts = { lines: totals.lines, files: isWritten ? 1 : 0 }
     await store(parts, claimed, 'write', changes, counts)

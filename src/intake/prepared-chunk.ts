@@ -126,8 +126,8 @@ export interface MappingOptions {
   readonly eventFutureMsMax: number
 }
 
-/** Origin of records; that of a request has the name of the file type as well. */
-const ORIGIN = 'file'
+/** Origin of records; that of a request and its line has the name of the file type as well. */
+export const ORIGIN = 'file'
 
 /** `records`: at least one. */
 export function prepareChunk(

@@ -8,7 +8,7 @@ import { isAway, type Patience, repeated } from '../catalog/patience.ts'
 import type { IntakeTotal } from '../catalog/records/usage/intake-documents.ts'
 import { RECORD_REPLAY_MS } from '../domain/replay.ts'
 import type { Ledger } from '../ledger/ledger.ts'
-import { entryReadInVain, oldestEntryMs } from '../ledger/streams.ts'
+import { entryNotRecorded, oldestEntryMs } from '../ledger/streams.ts'
 import { monotonicMs, processMs, systemClock } from '../runtime/clock.ts'
 import { StoreDownError } from '../store/redis.ts'
 
@@ -37,8 +37,8 @@ export interface RecordedLines {
 
 const LAG_POLL_MS = 200
 const LAGGING = 'the recorder lags behind'
-/** More than by several recorders that wait for MongoDB, each of which reads an entry once. */
-const READS_IN_VAIN = 8
+/** More reads than those of several recorders that wait for MongoDB: each reads an entry once. */
+const FAILED_READS_MIN = 8
 const STAMPS_PER_READ = 2_000
 
 export interface RecordedStores {
@@ -96,7 +96,7 @@ async function untilRecorded(ledger: Ledger, lagMsMax: number, patience: Patienc
     // Time of the ledger's streams, and not of the installation.
     const oldestMs = await repeated(() => oldestEntryMs(ledger), asked, isOutage)
     if (oldestMs === null || systemClock.nowMs() - oldestMs <= lagMsMax) break
-    const entry = await repeated(() => entryReadInVain(ledger, READS_IN_VAIN), asked, isOutage)
+    const entry = await repeated(() => entryNotRecorded(ledger, FAILED_READS_MIN), asked, isOutage)
     if (entry !== null) {
       throw new UnrecordedEntryError(`${entry} of the ledger cannot be recorded: see the recorder`)
     }

@@ -282,7 +282,7 @@ export async function oldestEntryMs({ redis, keys }: Ledger): Promise<number | n
  * The oldest entry of a partition that recorders have read so often and not recorded, as
  * `PARTITION/ID`; null if there is none. Each failed attempt to record it is a read.
  */
-export async function entryReadInVain(
+export async function entryNotRecorded(
   { redis, keys }: Ledger,
   readsMin: number,
 ): Promise<string | null> {

@@ -1,9 +1,10 @@
 /** A folder of this machine, or one that is mounted here. */
-import { createWriteStream, type Stats } from 'node:fs'
-import { copyFile, mkdir, open, readdir, rename, rm, stat, unlink } from 'node:fs/promises'
-import { join } from 'node:path'
+import { createReadStream, createWriteStream, type Stats } from 'node:fs'
+import { mkdir, open, readdir, rename, rm, stat, unlink } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
 import type { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
+import { FILE_MODE, FOLDER_MODE } from '../runtime/file-modes.ts'
 import {
   byName,
   checkFileName,
@@ -76,10 +77,11 @@ export class FolderPlace implements TransferPlace {
       await this.#createFolders(name)
       const temporary = this.localPath(temporaryName(name))
       try {
-        if ('path' in content) await copyFile(content.path, temporary)
-        else await pipeline([content.bytes], createWriteStream(temporary))
+        const source = 'path' in content ? createReadStream(content.path) : [content.bytes]
+        await pipeline(source, createWriteStream(temporary, { mode: FILE_MODE }))
         await flush(temporary)
         await rename(temporary, this.localPath(name))
+        await flushFolder(dirname(temporary))
       } catch (error) {
         await rm(temporary, { force: true })
         throw error
@@ -107,7 +109,7 @@ export class FolderPlace implements TransferPlace {
   async #createFolders(name: string): Promise<void> {
     await stat(this.#root)
     for (const folder of foldersOf(name)) {
-      await mkdir(this.localPath(folder), { recursive: true })
+      await mkdir(this.localPath(folder), { recursive: true, mode: FOLDER_MODE })
     }
   }
 
@@ -130,4 +132,17 @@ async function flush(path: string): Promise<void> {
   const file = await open(path, 'r+')
   await file.sync()
   await file.close()
+}
+
+/** Otherwise a power failure could take the name. Some file systems cannot: their server does it. */
+async function flushFolder(path: string): Promise<void> {
+  const folder = await open(path)
+  try {
+    await folder.sync()
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? error.code : ''
+    if (code !== 'EINVAL' && code !== 'ENOTSUP') throw error
+  } finally {
+    await folder.close()
+  }
 }

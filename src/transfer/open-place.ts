@@ -1,16 +1,11 @@
 /** Opens a place of `transfer.places`. */
-import { type Static, type TSchema, Type } from '@sinclair/typebox'
-import { Value } from '@sinclair/typebox/value'
+import { type TSchema, Type } from '@sinclair/typebox'
 import type { Config } from '../config/schema.ts'
 import { FolderPlace } from './folder.ts'
 import type { TransferPlace } from './place.ts'
 import { S3Place } from './s3.ts'
+import { settingsAt, TransferSettingsError } from './settings.ts'
 import { SftpPlace } from './sftp.ts'
-
-/** The configuration has no such place, or it cannot be used. The message has no secret. */
-export class PlaceSettingsError extends Error {
-  override name = 'PlaceSettingsError'
-}
 
 const settings = <T extends Record<string, TSchema>>(properties: T) =>
   Type.Object(properties, { additionalProperties: false })
@@ -32,22 +27,21 @@ const S3 = settings({
   secret: text(),
 })
 
-/** Checks the settings; connects when it is used. Throws `PlaceSettingsError`. */
+/** Checks the settings; connects when it is used. Throws `TransferSettingsError`. */
 export function openPlace(transfer: Config['transfer'], name: string): TransferPlace {
   const place = transfer.places[name]
-  const refuse = (reason: string): never => {
-    throw new PlaceSettingsError(`transfer.places.${name}${reason}`)
+  if (place === undefined) {
+    throw new TransferSettingsError(`transfer.places has no place named '${name}'`)
   }
-  if (place === undefined) return refuse(' is not configured')
+  const at = `transfer.places.${name}`
+  const refuse = (reason: string): never => {
+    throw new TransferSettingsError(`${at}${reason}`)
+  }
   const url = urlOf(place) ?? refuse('.url must be file:///…, sftp://user@host/… or s3://bucket/…')
   if (url.password !== '' || url.search !== '' || url.hash !== '') {
     return refuse('.url must have no password, query or fragment')
   }
-  const checked = <T extends TSchema>(schema: T): Static<T> => {
-    const [error] = Value.Errors(schema, place)
-    if (error !== undefined) refuse(`${error.path.replaceAll('/', '.')}: ${error.message}`)
-    return place as Static<T>
-  }
+  const checked = <T extends TSchema>(schema: T) => settingsAt(schema, place, at)
   const secretNamed = (secret: string): string =>
     transfer.secrets[secret] ?? refuse(`.secret names none of transfer.secrets`)
   const path = decodeURIComponent(url.pathname)

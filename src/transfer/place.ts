@@ -1,6 +1,8 @@
 /** A place of files: a folder, an SFTP server or a bucket. */
+import { randomUUID } from 'node:crypto'
 import { createWriteStream } from 'node:fs'
 import { rename } from 'node:fs/promises'
+import { posix } from 'node:path'
 import type { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 
@@ -69,10 +71,12 @@ export function checkFileName(name: string): void {
   if (!isSafe) throw new TransferError('failed', `${JSON.stringify(name)} is not a file name`)
 }
 
-/** Where a file is written until it is complete: in the same folder, hidden from `list`. */
+/**
+ * Where a file is written until it is complete: in the same folder, hidden from `list`. Another one
+ * each time, because two processes may write the file at once.
+ */
 export function temporaryName(name: string): string {
-  const slash = name.lastIndexOf('/') + 1
-  return `${name.slice(0, slash)}.${name.slice(slash)}.part`
+  return posix.join(posix.dirname(name), `.${posix.basename(name)}.${randomUUID()}.part`)
 }
 
 /** The folders of a name, the outermost first. */

@@ -284,7 +284,7 @@ function pageOf(xml: string): S3Page {
     objects.push({ key, sizeBytes: Number(size), modifiedMs: Date.parse(modified) })
   })
   parser.on('error', () => {
-    throw new TransferError('failed', 'the answer is no list of S3')
+    throw new TransferError('failed', 'the answer is not a ListObjectsV2 result')
   })
   parser.write(xml).close()
   return { objects, nextToken }

@@ -3,9 +3,9 @@
  * system.
  */
 import { joinProfiles, type ProfileParts } from '../catalog/feed/profiles.ts'
+import type { PoolCheck } from '../rating/pool-check.ts'
 import { batched } from './batched.ts'
 import type { CustomerSystem } from './customers/customer-system.ts'
-import type { PoolCheck } from './pool-check.ts'
 import type { ProfileQuery, ProfileReader, ReadProfile } from './profiles.ts'
 
 /** Maximum number of profiles per read: those of a few batches, within the limits of MongoDB. */

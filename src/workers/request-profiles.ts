@@ -6,12 +6,12 @@ import { type ChargeOutcome, plainOutcome } from '../domain/charge-outcome.ts'
 import { FieldError } from '../domain/fields.ts'
 import { CustomerSystemError } from '../external/customers/errors.ts'
 import type { Ledger, SessionLocation } from '../ledger/ledger.ts'
+import type { PoolCheck } from '../rating/pool-check.ts'
 import type { Clock } from '../runtime/clock.ts'
 import { StoreDownError } from '../store/redis.ts'
 import type { FencedOwners } from './batch-executor.ts'
 import type { CachedOwner, OwnerCache } from './owner-cache.ts'
 import { type PendingCharge, profileInstantOf, queriesOf } from './pending-charge.ts'
-import type { PoolCheck } from './pool-check.ts'
 import {
   type CachedProfile,
   type ProfileCache,

@@ -7,11 +7,12 @@ import { useTollgate } from '../support/cli/tollgate.ts'
 import { useFolder } from '../support/opened.ts'
 
 const folder = join(useFolder())
-const tollgate = useTollgate({
+const environment: Record<string, string> = {
   TOLLGATE_EXPORT_EVERY_MINUTES: '60',
   TOLLGATE_EXPORT_PLACE: 'out',
   TOLLGATE_TRANSFER_PLACES: JSON.stringify({ out: { url: `file://${folder}` } }),
-})
+}
+const tollgate = useTollgate(environment)
 
 const HEADER =
   'stamp,v,type,state,aid,sid,urt,last_urt,usaget,usagev,arate_key,plan,billrun,' +
@@ -65,7 +66,16 @@ it('names the reason if the place is away, and writes the file later', async () 
   const failed = await tollgate.run('lines', 'export')
   renameSync(`${folder}-away`, folder)
   expect(failed.code).toBe(1)
-  expect(failed.stdout).toMatch(/^the control plane continues the export: .*lines-000000002\.csv/)
+  expect(failed.stdout).toMatch(/^the export failed: .*lines-000000002\.csv/)
   expect((await tollgate.run('lines', 'status')).stdout).toMatch(/^ *error +\S.*lines-000000002/m)
   expect((await tollgate.run('lines', 'export')).stdout).toBe('1 files with 1 lines\n')
+})
+
+it('shows why an export that cannot succeed has ended', async () => {
+  environment['TOLLGATE_EXPORT_FIELDS'] = 'stamp,nothing'
+  const error = 'export.fields: nothing is not a field of lines'
+  const failed = await tollgate.run('lines', 'export')
+  expect(failed).toMatchObject({ code: 1, stdout: `the export failed: ${error}\n` })
+  const { stdout } = await tollgate.run('lines', 'status', '--json')
+  expect(JSON.parse(stdout)).toMatchObject({ state: 'failed', due: null, error })
 })

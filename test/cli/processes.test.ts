@@ -40,6 +40,7 @@ const FILE_TYPE = JSON.stringify({
 })
 const BATCH = '--batch 7 --count 1 --plan NONE --provider A --to 2100-01-01'
 const PAST = '202601'
+const TODAY = new Date().toISOString()
 const ERROR = /^tollgate: [^\n]+\n$/
 
 /** In order: later rows use what earlier ones have made. */
@@ -65,6 +66,7 @@ const ROWS: readonly Row[] = [
   ['rejected list', '', 0, /^/],
   ['rejected resubmit', 'none', 1, ERROR],
   ['rejected drop', 'none', 1, ERROR],
+  ['rerate', `--from ${TODAY} --dry-run`, 0, /^0 of 0 lines would change/],
   ['lines export', '', 1, ERROR],
   ['lines status', '', 0, /^ +files +0$/m],
   ['tariff list', '', 0, /^/],

@@ -1,4 +1,4 @@
-/** The role `intake` of `tollgate start`, as a process: start, metrics and end exist only there. */
+/** The role `sources` of `tollgate start`, as a process: start, metrics and end are only there. */
 // covers: src/intake/sources/ src/transfer/
 import { copyFileSync, existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -19,7 +19,7 @@ const product = useOpened(() =>
 
 it('takes files from the configured sources, as soon as their file type is stored', async () => {
   const tollgate = await product().start()
-  expect([...tollgate.children().keys()]).toContain('intake')
+  expect([...tollgate.children().keys()]).toContain('sources')
   const metrics = async () => (await fetch(`${tollgate.admin}/metrics`)).text()
   copyFileSync(join(HOUSE, 'examples/roaming.csv'), join(folder, 'a.csv'))
   await expect.poll(metrics).toMatch(/tollgate_intake_source_failing\{source="roaming",.*\} 1/)
@@ -31,7 +31,7 @@ it('takes files from the configured sources, as soon as their file type is store
   expect(report.charged).toBeGreaterThan(0)
   await expect
     .poll(metrics)
-    .toMatch(/tollgate_intake_files_total\{source="roaming",result="done",.*role="intake"\} 1/)
+    .toMatch(/tollgate_intake_files_total\{source="roaming",result="done",.*role="sources"\} 1/)
   expect(await metrics()).toMatch(/tollgate_intake_source_failing\{source="roaming",.*\} 0/)
   tollgate.signal('SIGTERM')
   expect((await tollgate.ended).code).toBe(0)

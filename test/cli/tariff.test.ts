@@ -34,6 +34,10 @@ it('a set is prepared from a file, checked, scheduled, listed and cancelled', as
     code: 0,
     stdout: 'tv: draft, 1 write from 2100-01-01T00:00:00.000Z\n',
   })
+  const many = await prepare({ ...SET, writes: Array(501).fill(SET.writes[0]) })
+  expect(many.stderr).toContain('writes has more than 500 members')
+  const misspelt = await prepare({ ...SET, case: [] })
+  expect(misspelt).toMatchObject({ code: 1, stderr: expect.stringContaining('case') })
   const failed = await run('check', 'tv')
   expect(failed).toMatchObject({ code: 1 })
   expect(failed.stdout).toMatch(/^tv: failed, .*\n {2}writes\.0 /)
@@ -45,5 +49,5 @@ it('a set is prepared from a file, checked, scheduled, listed and cancelled', as
   expect(listed).toMatchObject({ name: 'tv', state: 'scheduled', errors: [] })
   expect((await run('rollback', 'tv')).stderr).toContain('the set is scheduled, not activated')
   expect((await run('cancel', 'tv')).stdout).toContain('tv: draft')
-  expect((await run('check', 'none')).stderr).toContain('there is no tariff set none')
+  expect((await run('check', 'none')).stderr).toContain('there is no tariff change set none')
 })

@@ -128,7 +128,7 @@ describe.skipIf(CHROMIUM === undefined)('the keyboard alone', () => {
       )
     }
     expect(names.slice(0, 4)).toEqual(['Skip to the content', 'Tollgate', 'Overview', 'Catalogue'])
-    expect(names.slice(13, 15)).toEqual(['Access', 'Customer: number, phone, name or e-mail'])
+    expect(names.slice(14, 16)).toEqual(['Access', 'Customer: number, phone, name or e-mail'])
     expect(names).toEqual(expect.arrayContaining(['Calls', 'Keys', 'Log out']))
   })
 

@@ -271,19 +271,21 @@ describe.skipIf(CHROMIUM === undefined)('files of usage records', () => {
     await button(page, 'Drop 2 selected…').click()
     await button(page, 'Cancel').click()
     expect(await queue(page).count()).toBe(2)
+    const reader = await visits.visit({ user: READER_NAME, hash: '#/usage-files?tab=rejected' })
+    await queue(reader).first().getByRole('checkbox').check()
+    const refused = button(reader, 'Drop 1 selected…')
+    expect(await refused.getAttribute('aria-disabled')).toBe('true')
     await button(page, 'Drop 2 selected…').click()
     await page.getByRole('button', { name: 'Drop 2', exact: true }).click()
     await page.getByText('No rejected record matches.').waitFor()
     await page.getByLabel('State').selectOption('dropped')
     await button(page, 'Filter').click()
     await expect.poll(() => queue(page).count()).toBe(2)
-    const other = await visits.visit({
-      user: READER_NAME,
-      hash: '#/usage-files?tab=rejected&state=dropped',
-    })
-    await queue(other).first().getByRole('checkbox').check()
-    const drop = button(other, 'Drop 1 selected…')
-    expect(await drop.getAttribute('aria-disabled')).toBe('true')
+    await button(page, 'Select all of this page').click()
+    const nothing = button(page, 'Drop 0 selected…')
+    expect(await nothing.getAttribute('aria-disabled')).toBe('true')
+    await page.goto(new URL('#/usage-files?tab=rejected', page.url()).href)
+    await page.getByText('No rejected record is waiting.').waitFor()
   })
 
   it('show their progress with the time left, until they are done', async () => {

@@ -100,7 +100,7 @@ describe('a file of lines', () => {
   it('is refused with a field that no line has', async () => {
     const wrong = ['stamp', 'tax_data.totaltax']
     await expect(open().run({ settings: { fields: wrong } })).rejects.toThrow(
-      new JobFailedError('export.fields: no line has tax_data.totaltax'),
+      new JobFailedError('export.fields: tax_data.totaltax is not a field of lines'),
     )
   })
 })
@@ -178,6 +178,8 @@ describe('the position', () => {
     const { seq, planned } = (await scene.catalog.exports.findOne()) ?? {}
     expect(seq).toBe(0)
     expect(planned).toMatchObject({ to: expect.any(ObjectId) })
+    // The other process may have written another file of this number.
+    expect(await scene.place.stat('lines-000000001.jsonl.manifest.json')).toBeNull()
     await scene.run()
     expect(scene.exported()).toEqual(['s000001 1'])
   })
@@ -206,6 +208,26 @@ describe('a repetition', () => {
     await scene.run()
     expect(scene.files()).toEqual(['lines-000000001.jsonl', 'lines-000000002.jsonl'])
     expect(scene.exported()).toEqual(['s000001 1', 's000002 2', 's000003 1', 's000004 1'])
+  })
+
+  it('keeps the number and the name, also without lines or with other settings', async () => {
+    const scene = open()
+    await scene.insert(1)
+    await scene.passed(1)
+    const place = {
+      ...bound(scene.place),
+      write: async (...[file, content]: Parameters<TransferPlace['write']>) => {
+        if (file.endsWith('.json')) throw new TransferError('disk full', 'the disk is full')
+        await scene.place.write(file, content)
+      },
+    }
+    await expect(scene.run({ place, until: 1 })).rejects.toThrow('the disk is full')
+    // It belongs to the next file now, and not to the planned one.
+    await scene.catalog.exportwaiting.bulkWrite([exportAgain('s000001')])
+    await scene.run({ settings: { format: 'csv', gzip: true, linesMax: 1 }, until: 1 })
+    expect(scene.files()).toEqual(['lines-000000001.jsonl', 'lines-000000002.csv.gz'])
+    expect(scene.manifest('lines-000000001.jsonl')).toMatchObject({ format: 'jsonl', lines: 0 })
+    expect(scene.manifest('lines-000000002.csv.gz')).toMatchObject({ sequence: 2, lines: 1 })
   })
 
   it('misses no line and writes none twice, wherever the process was killed', async () => {

@@ -68,7 +68,7 @@ export const MODULES = {
     ...['export', 'transfer'],
   ],
   embedded: ['config', 'runtime'],
-  transfer: ['config'],
+  transfer: ['config', 'runtime'],
 } as const satisfies Record<string, readonly string[]>
 
 /** HTTP of the control plane, which only admin imports. */

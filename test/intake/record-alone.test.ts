@@ -20,7 +20,7 @@ describe('a record alone', () => {
     expect(readOne(ber, 7, text)).toEqual({ line: 7, text, message, problem: null })
     expect(readOne(ber, 7, text.toUpperCase()).text).toBe(text)
     const problemOf = (given: string) => readOne(ber, 7, given).problem?.why
-    expect(problemOf('bf4f06800155940107bf4f00')).toBe('has 3 bytes behind its value')
+    expect(problemOf('bf4f06800155940107bf4f00')).toBe('has 3 bytes after its value')
     expect(problemOf(text.slice(0, -2))).toMatch(/^is not BER/)
     for (const wrong of ['', 'x', 'a', 'é1']) {
       expect(problemOf(wrong)).toBe('must be hexadecimal')

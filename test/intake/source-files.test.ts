@@ -74,6 +74,10 @@ describe('settings of a source', () => {
     expect(() => sourcesOf({ here: source })).toThrow(reason)
   })
 
+  it('have at least one source', () => {
+    expect(() => sourcesOf({})).toThrow('intake.sources is empty')
+  })
+
   it('have a name that can be that of a folder', () => {
     expect(() => sourcesOf({ '../x': { place: 'p', fileType: 't' } })).toThrow('must be a name of')
   })

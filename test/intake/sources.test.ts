@@ -9,6 +9,7 @@ import {
 import { join } from 'node:path'
 import { beforeEach, describe, expect, it } from 'vitest'
 import type { RecordFileType } from '../../src/file-types/records/record-files.ts'
+import { UnrecordedEntryError } from '../../src/intake/recorded.ts'
 import { sourcesOf } from '../../src/intake/sources/settings.ts'
 import { SourceWatch, type SourceWatchOptions } from '../../src/intake/sources/source-watch.ts'
 import { takeFile } from '../../src/intake/take-file.ts'
@@ -189,7 +190,7 @@ describe('a source of usage records', () => {
     expect(failing).toEqual([true, true, false])
     expect(logged).toEqual([
       'a source of usage records fails; retrying',
-      'a file of usage records',
+      'a file of usage records was charged',
       'a source of usage records works again',
     ])
     expect(inFolder('done')).toContain('a.jsonl')
@@ -210,6 +211,20 @@ describe('a source of usage records', () => {
     await watchOf({ keys: openExpiringKeys(redis(), 'other') }).poll()
     expect(inFolder('done')).toHaveLength(4)
     expect(await spent()).toBe(20)
+  })
+
+  it('stops all files of it while the ledger has an entry that cannot be recorded', async () => {
+    for (const name of ['a', 'b']) file(`${name}.jsonl`, recordsOf(name, 1))
+    const taken: string[] = []
+    await watchOf({
+      take: async (_, name) => {
+        taken.push(name)
+        throw new UnrecordedEntryError('0/1-1 of the ledger cannot be recorded')
+      },
+    }).poll()
+    expect(taken).toEqual(['a.jsonl'])
+    expect(failing).toEqual([true])
+    expect(counted).toEqual({})
   })
 
   it('leaves a file that grows while it is read where it is', async () => {
@@ -289,6 +304,18 @@ describe('several processes', () => {
     await first.run()
     await second.poll()
     expect(inFolder('.')).toEqual(['done'])
+  })
+
+  it('have no waiting files without its lease', async () => {
+    const first = watchOf({ source: { stableMs: 60_000 } })
+    file('a.jsonl', recordsOf('a', 1))
+    await first.poll()
+    expect(waiting).toEqual([1])
+    await openExpiringKeys(redis(), 'intake').remove('source:calls')
+    await watchOf({ source: { pattern: 'none' } }).poll()
+    waiting = []
+    await first.poll()
+    expect(waiting).toEqual([0])
   })
 })
 

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { NO_PATIENCE } from '../../src/catalog/patience.ts'
 import { plainOutcome } from '../../src/domain/charge-outcome.ts'
-import { entryReadInVain, oldestEntryMs } from '../../src/ledger/streams.ts'
+import { entryNotRecorded, oldestEntryMs } from '../../src/ledger/streams.ts'
 import { cdrFile, container, group, value } from '../support/file-types/ber.ts'
 import {
   type CallRecord,
@@ -322,7 +322,7 @@ describe('an outage', () => {
     const { ledger } = scene().stores
     await ledger.redis.client.xadd(ledger.keys.stream(0), '*', 'r', 'broken')
     drains.push(await startTestDrain(scene().stores))
-    await expect.poll(() => entryReadInVain(ledger, 8)).not.toBeNull()
+    await expect.poll(() => entryNotRecorded(ledger, 8)).not.toBeNull()
     const taken = scene().take(scene().file('b.jsonl', fileOf(records(6))), { replayMs: 100 })
     await expect(taken).rejects.toMatchObject({
       name: 'UnrecordedEntryError',

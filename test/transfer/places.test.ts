@@ -1,10 +1,11 @@
 /** Places of files: a folder, a real SFTP server, and storage that checks signatures. */
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { text as textOf } from 'node:stream/consumers'
 import ssh2 from 'ssh2'
 import { describe, expect, it } from 'vitest'
 import { loadConfig } from '../../src/config/load.ts'
+import { FILE_MODE, FOLDER_MODE } from '../../src/runtime/file-modes.ts'
 import { openPlace } from '../../src/transfer/open-place.ts'
 import { download, type TransferPlace } from '../../src/transfer/place.ts'
 import { useFolder, useFolderEach, useOpened, useOpenedEach } from '../support/opened.ts'
@@ -109,6 +110,12 @@ describe.each([
     expect(await place().stat('done/a')).toBeNull()
   })
 
+  it('is written by two at once: the file is that of one of them', async () => {
+    const texts = ['1', '2'].map((letter) => letter.repeat(300_000))
+    await Promise.all(texts.map((text) => place().write('in/both', bytes(text))))
+    expect(texts).toContain(await contentOf(place(), 'in/both'))
+  })
+
   it('says which file is missing', async () => {
     const error = { name: 'TransferError', kind: 'missing' }
     await expect(place().read('none')).rejects.toMatchObject(error)
@@ -131,6 +138,17 @@ describe('a folder', () => {
     const error = { name: 'TransferError', kind: 'missing' }
     await expect(place.list('')).rejects.toMatchObject(error)
     await expect(place.write('a/b', bytes('x'))).rejects.toMatchObject(error)
+  })
+
+  it('has files and folders that others cannot read, whatever the mode of the source', async () => {
+    const { place } = await openFolder(folder)
+    const path = join(folder, 'draft')
+    writeFileSync(path, '1', { mode: 0o600 })
+    await place.write('out/a', { path })
+    await place.write('out/b', bytes('1'))
+    const modes = ['out/a', 'out/b', 'out'].map((name) => statSync(join(folder, name)).mode & 0o777)
+    const given = [FILE_MODE, FILE_MODE, FOLDER_MODE].map((mode) => mode & ~process.umask())
+    expect(modes).toEqual(given)
   })
 
   it('says where a file is, so that it need not be copied', async () => {
@@ -240,7 +258,7 @@ describe('settings of a place', () => {
     openPlace({ places: { here: place }, secrets: { one: 'hidden' }, timeoutMs: 100 }, 'here')
 
   it.each([
-    [undefined, 'transfer.places.here is not configured'],
+    [undefined, "transfer.places has no place named 'here'"],
     [{ url: 'ftp://host/' }, '.url must be file:///'],
     [{ ...sftp, url: 'sftp://me:hidden@host/in' }, '.url must have no password'],
     [{ ...sftp, hostKey: 'SHA256:short' }, 'transfer.places.here.hostKey: '],

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { countsOf, handleEach, type Outcome } from '../src/pages/usage-files/data.ts'
+import { canHandle, countsOf, handleEach, type Outcome } from '../src/pages/usage-files/data.ts'
 import { FilePaces } from '../src/pages/usage-files/pace.ts'
 
 describe('the pace of a file', () => {
@@ -31,6 +31,14 @@ describe('the pace of a file', () => {
 })
 
 describe('selected records', () => {
+  it('are those that a handling is for, by their state', () => {
+    const states = ['waiting', 'submitted', 'corrected', 'dropped'] as const
+    const allowed = (how: 'resubmit' | 'drop') =>
+      states.filter((state) => canHandle(how, { state }))
+    expect(allowed('resubmit')).toEqual(['waiting', 'submitted'])
+    expect(allowed('drop')).toEqual(['waiting'])
+  })
+
   it('that have an outcome are not handled again, when a failure ended the others', async () => {
     const known = new Map<string, Outcome>()
     const asked: string[] = []

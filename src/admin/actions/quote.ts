@@ -2,7 +2,7 @@
 
 import { type Static, Type } from '@sinclair/typebox'
 import { type LiveUsage, quoteUsage, readLiveState } from '../../billing/quote/live.ts'
-import { caseSteps, quoteView } from '../../billing/quote/quote-case.ts'
+import { caseSteps, quoteView, SPAN_MS_MAX } from '../../billing/quote/quote-case.ts'
 import { customFields, either, listOf, ref } from '../../catalog/entities/json-schema.ts'
 import { missing } from '../../domain/field-errors.ts'
 import { NUMBER_CHARS_MAX, TEXT_CHARS_MAX } from '../../file-types/decode-errors.ts'
@@ -12,7 +12,6 @@ import { param } from './parameters.ts'
 import { changeOf, compareCases, compareLines } from './quote-comparison.ts'
 import { CASES_MAX, EVENTS_MAX, QuoteWork, refuseLarge } from './quote-work.ts'
 
-const SPAN_MS_MAX = 31 * 24 * 3600 * 1000
 const BODY = { bytesMax: 4 * 1024 * 1024, json: { keysMax: 100_000 } } as const
 
 const PARAMETERS = Type.Object({

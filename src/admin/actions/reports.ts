@@ -70,7 +70,10 @@ async function dashboard(name: string, call: ActionCall): Promise<ReportsAnswer>
   return { status: true, details }
 }
 
-function mayRead(definition: CollectionDefinition, { permits }: ActionCall): Promise<boolean> {
+export function mayRead(
+  definition: CollectionDefinition,
+  { permits }: Pick<ActionCall, 'permits'>,
+): Promise<boolean> {
   return permits({ collection: definition.name, name: 'get', usual: readersOf(definition) })
 }
 

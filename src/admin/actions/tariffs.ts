@@ -1,4 +1,4 @@
-/** `tariffs`: sets of changes of the catalogue that take effect, and are taken back, together. */
+/** `tariffs`: sets of changes of the catalogue that take effect, and are rolled back, together. */
 import { type TObject, Type } from '@sinclair/typebox'
 import type { ActionName } from '../../catalog/entities/api.ts'
 import {
@@ -23,13 +23,13 @@ import {
   setView,
   TARIFF_STATES,
 } from '../../entities/tariffs/sets.ts'
-import type { TariffWork } from '../../entities/tariffs/writes.ts'
-import { type AnsweredIssue, parameterError } from '../../requests/errors.ts'
+import { TARIFF_COLLECTIONS, type TariffWork, WRITES_MAX } from '../../entities/tariffs/writes.ts'
+import type { AnsweredIssue } from '../../requests/errors.ts'
 import { type Action, type ActionCall, action } from './action.ts'
 import { param } from './parameters.ts'
 import { CASES_MAX, QuoteWork, refuseLarge } from './quote-work.ts'
+import { mayRead } from './reports.ts'
 
-const WRITES_MAX = 500
 const BODY = { bytesMax: 4 * 1024 * 1024, json: { keysMax: 100_000 } } as const
 
 const SET = closed(
@@ -92,8 +92,10 @@ export const tariffs = action({
   parameters: Type.Object({ name: param.optional(NAME.name) }),
   answer: { details: listOf(SET, 'Those that take effect last first.') },
   example: { parameters: { name: 'new year' }, answer: { details: [] } },
-  async run({ name }, { entityApi, nowMs }) {
-    return { details: (await listSets(entityApi, name)).map((set) => setView(set, nowMs)) }
+  async run({ name }, call) {
+    const sets = await listSets(call.entityApi, name)
+    const views = sets.map((set) => setView(set, call.nowMs))
+    return { details: await readable(views, call) }
   },
 })
 
@@ -124,9 +126,6 @@ export const tariffsprepare = action({
     answer: { details: EXAMPLE },
   },
   async run({ writes, cases = [], ...rest }, call) {
-    if (writes.length > WRITES_MAX) {
-      throw parameterError('writes', `has more than ${WRITES_MAX} members`)
-    }
     refuseLarge(cases)
     return answered(call, prepareSet(workOf(call), { ...rest, writes, cases }))
   },
@@ -134,7 +133,7 @@ export const tariffsprepare = action({
 
 export const tariffscheck = step(
   'check',
-  'Try the writes of a tariff change set, price its cases by them, and store nothing of either',
+  'Check a tariff change set in a trial and price its cases; the catalogue stays as it is',
   ({ name }, call) => checkSet(workOf(call), name, casesIn(call)),
 )
 
@@ -152,7 +151,7 @@ export const tariffscancel = step(
 
 export const tariffsrollback = step(
   'rollback',
-  'Let the terms before an activated tariff change set apply again; usage keeps its price',
+  'Restore the terms that an activated tariff change set has replaced; usage keeps its price',
   ({ name, at = null }, call) => rollBackSet(workOf(call), name, at),
   { at: param.optional(param.date('From when on; now by default.')) },
 )
@@ -186,6 +185,19 @@ async function answered(
   done: Promise<TariffSetDocument>,
 ): Promise<{ details: ValueOf<typeof SET> }> {
   return { details: setView(await done, nowMs) }
+}
+
+/** Sets without a write of a collection that the caller may not read. */
+async function readable(
+  views: readonly ReturnType<typeof setView>[],
+  call: ActionCall,
+): Promise<ReturnType<typeof setView>[]> {
+  const hidden = new Set<string>()
+  for (const name of TARIFF_COLLECTIONS) {
+    const definition = DEFINITIONS.get(name)
+    if (definition === undefined || !(await mayRead(definition, call))) hidden.add(name)
+  }
+  return views.filter(({ writes }) => writes.every(({ collection }) => !hidden.has(collection)))
 }
 
 function casesIn({ signal }: ActionCall) {

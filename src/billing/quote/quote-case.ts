@@ -7,6 +7,9 @@ import { type Mismatch, mismatches } from './expectation.ts'
 import { type QuoteSettings, STANDARD } from './settings.ts'
 import { Trial } from './trial.ts'
 
+/** Longest event of a case that a server prices. */
+export const SPAN_MS_MAX = 31 * 24 * 3600 * 1000
+
 export interface QuoteResult {
   name: string
   /** One result per event; empty if the case is invalid. */

@@ -23,6 +23,8 @@ export interface TariffChange {
   before: RawDocument[]
   /** Revisions that it has added. */
   added: ObjectId[]
+  /** Digest of all revisions of the entity after the writes of the set. */
+  digest: number
 }
 
 export interface TariffSetDocument {
@@ -34,7 +36,7 @@ export interface TariffSetDocument {
   cases: string
   /** A scheduled set is activated by its time. `failed`: the last check has found errors. */
   state: 'draft' | 'checked' | 'failed' | 'scheduled' | 'rolled_back'
-  /** The numbers of the newest writes when the set was prepared, scheduled or rolled back. */
+  /** The numbers of the newest writes when the set was prepared or cancelled. */
   numbers: HeadDocument['numbers']
   /** Errors of the last check. */
   errors: FieldIssue[]

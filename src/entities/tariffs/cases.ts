@@ -1,7 +1,7 @@
 /** The operator's cases, priced by the documents of a set. */
 import { readAssumed } from '../../billing/quote/assumed-documents.ts'
 import { CATALOGUE_KEYS } from '../../billing/quote/case.ts'
-import { caseSteps, type QuoteResult } from '../../billing/quote/quote-case.ts'
+import { caseSteps, type QuoteResult, SPAN_MS_MAX } from '../../billing/quote/quote-case.ts'
 import { settingsOf } from '../../billing/quote/settings.ts'
 import type { FieldIssue } from '../../domain/field-errors.ts'
 import { FieldError } from '../../domain/fields.ts'
@@ -10,8 +10,6 @@ import type { AppliedSet } from './writes.ts'
 
 /** Runs the steps of a case in slices; null if the caller has disconnected. */
 export type RunCase = <T>(steps: Generator<undefined, T>, name: string) => Promise<T | null>
-
-const SPAN_MS_MAX = 31 * 24 * 3600 * 1000
 
 /** Cases that are invalid or not as expected. Documents of the set replace those of a case. */
 export async function failedCases(

@@ -1,7 +1,7 @@
 /** The life of tariff change sets. */
 import { appendAudit } from '../../catalog/audit/audit.ts'
 import type { ClientSession } from '../../catalog/collections.ts'
-import type { TariffSetDocument } from '../../catalog/records/tariff-set-document.ts'
+import type { TariffSetDocument, TariffWrite } from '../../catalog/records/tariff-set-document.ts'
 import { stateOf } from '../../catalog/transactions/state.ts'
 import { tryTransaction } from '../../catalog/trial.ts'
 import type { FieldIssue } from '../../domain/field-errors.ts'
@@ -15,7 +15,7 @@ import {
 import type { EntityApi } from '../api.ts'
 import { failedCases, type RunCase } from './cases.ts'
 import { restoreAll } from './restore.ts'
-import { applyWrites, readWrites, type TariffWork, writesOf } from './writes.ts'
+import { applyWrites, readWrites, type TariffWork, WRITES_MAX, writesOf } from './writes.ts'
 
 export const TARIFF_STATES = [
   'draft',
@@ -37,7 +37,7 @@ export interface TariffDraft {
 }
 
 /** The state at an instant: a scheduled set is activated by its time alone. */
-export function tariffState(
+function tariffState(
   { state, activation }: Pick<TariffSetDocument, 'state' | 'activation'>,
   nowMs: number,
 ): TariffState {
@@ -52,19 +52,26 @@ export function listSets(
   return stores.catalog.tariffsets.find(filter).sort({ activation: -1 }).toArray()
 }
 
-/** Creates a draft, or replaces one. Throws `InvalidFieldsError`. */
-export function prepareSet(
+/** Creates a draft, or replaces one. Throws `InvalidFieldsError` or `NotAllowedError`. */
+export async function prepareSet(
   work: TariffWork,
   { name, activation, writes, cases }: TariffDraft,
 ): Promise<TariffSetDocument> {
   const issues: FieldIssue[] = []
   const read = readWrites(writes, issues)
   if (writes.length === 0) issues.push({ path: 'writes', reason: 'must not be empty' })
+  if (writes.length > WRITES_MAX) {
+    issues.push({ path: 'writes', reason: `has more than ${WRITES_MAX} members` })
+  }
   if (issues.length > 0) throw new InvalidFieldsError(issues)
+  await requirePermits(work, read)
   const { catalog, clock } = work.api.stores
-  return catalog.transaction(`prepare tariff set ${name}`, async (session) => {
+  return catalog.transaction(`prepare tariff change set ${name}`, async (session) => {
     const found = await catalog.tariffsets.findOne({ _id: name })
-    if (found !== null) refuseState(found, 'prepare', OPEN, clock.nowMs())
+    if (found !== null) {
+      await requirePermits(work, writesOf(found))
+      refuseState(found, 'prepare', OPEN, clock.nowMs())
+    }
     const set = {
       ...{ _id: name, activation, writes: JSON.stringify(read), cases: JSON.stringify(cases) },
       ...{ state: 'draft' as const, errors: [], changes: [], rolled_back_at: null },
@@ -84,7 +91,7 @@ export async function checkSet(
   const { catalog, clock } = work.api.stores
   const set = await setOf(work, name)
   refuseState(set, 'check', OPEN, clock.nowMs())
-  const what = `check tariff set ${name}`
+  const what = `check tariff change set ${name}`
   const tried = await tryTransaction(catalog, what, (session) => applyWrites(work, set, session))
   const isLate = set.activation.getTime() <= clock.nowMs()
   const late = { path: 'activation', reason: 'must be in the future' }
@@ -108,15 +115,13 @@ export async function scheduleSet(
   const { catalog, clock } = work.api.stores
   const set = await checkSet(work, name, runCase)
   if (set.state === 'failed') throw new InvalidFieldsError(set.errors)
-  return catalog.transaction(`schedule tariff set ${name}`, async (session) => {
+  return catalog.transaction(`schedule tariff change set ${name}`, async (session) => {
     const { issues, changes } = await applyWrites(work, set, session)
     if (issues.length > 0) throw new InvalidFieldsError(issues)
     if (set.activation.getTime() <= clock.nowMs()) {
       throw fieldRule('activation', 'has passed meanwhile')
     }
-    const { numbers } = stateOf(session).head
-    const scheduled = { state: 'scheduled' as const, changes, numbers: { ...numbers } }
-    return stored(work, session, set, 'schedule', scheduled)
+    return stored(work, session, set, 'schedule', { state: 'scheduled', changes })
   })
 }
 
@@ -142,7 +147,7 @@ function takeBack(
 ): Promise<TariffSetDocument> {
   const { catalog, clock } = work.api.stores
   const isCancel = action === 'cancel'
-  return catalog.transaction(`${action} tariff set ${name}`, async (session) => {
+  return catalog.transaction(`${action} tariff change set ${name}`, async (session) => {
     const set = await setOf(work, name)
     const nowMs = clock.nowMs()
     refuseState(set, action, [isCancel ? 'scheduled' : 'activated'], nowMs)
@@ -150,27 +155,35 @@ function takeBack(
     if (from.getTime() < nowMs) throw fieldRule('at', 'must not be in the past')
     const issues = await restoreAll(work, set, isCancel ? 0 : from.getTime(), session)
     if (issues.length > 0) throw new InvalidFieldsError(issues)
-    const numbers = { ...stateOf(session).head.numbers }
+    const { numbers } = stateOf(session).head
     const changes = isCancel
-      ? { state: 'draft' as const, changes: [], numbers }
-      : { state: 'rolled_back' as const, rolled_back_at: from, numbers }
+      ? { state: 'draft' as const, changes: [], numbers: { ...numbers } }
+      : { state: 'rolled_back' as const, rolled_back_at: from }
     return stored(work, session, set, action, changes)
   })
 }
 
 /** Throws `NotAllowedError` if the actor may not do each of its writes. */
-async function setOf({ api, permits }: TariffWork, name: string): Promise<TariffSetDocument> {
-  const found = await api.stores.catalog.tariffsets.findOne({ _id: name })
+async function setOf(work: TariffWork, name: string): Promise<TariffSetDocument> {
+  const found = await work.api.stores.catalog.tariffsets.findOne({ _id: name })
   if (found === null) {
-    const text = `there is no tariff set ${name}`
+    const text = `there is no tariff change set ${name}`
     throw new EntityRuleError(text, { path: 'name', code: 'not_found' })
   }
-  for (const write of writesOf(found)) {
+  await requirePermits(work, writesOf(found))
+  return found
+}
+
+async function requirePermits(
+  { permits }: TariffWork,
+  writes: readonly TariffWrite[],
+): Promise<void> {
+  for (const write of writes) {
     if (await permits(write)) continue
     const { collection, action } = write
-    throw new NotAllowedError(`No permission: the set does ${collection}/${action}`)
+    const text = `No permission for ${collection}/${action}, which the set contains`
+    throw new NotAllowedError(text)
   }
-  return found
 }
 
 function refuseState(

@@ -8,6 +8,7 @@ import type {
   TariffSetDocument,
   TariffWrite,
 } from '../../catalog/records/tariff-set-document.ts'
+import { digestOfTexts } from '../../domain/digest.ts'
 import { FieldError, type FieldIssue, issueUnder } from '../../domain/field-errors.ts'
 import { type Fields, isObject, isUnset } from '../../domain/fields.ts'
 import { ApiError } from '../../requests/errors.ts'
@@ -28,6 +29,8 @@ export const TARIFF_COLLECTIONS = [
   'discounts',
   'charges',
 ] as const
+export const WRITES_MAX = 500
+
 /** Writes with an instant, and the field that has it: the activation of the set. */
 const INSTANTS = {
   create: 'from',
@@ -36,7 +39,7 @@ const INSTANTS = {
   close: 'to',
 } as const
 
-export type TariffAction = keyof typeof INSTANTS
+type TariffAction = keyof typeof INSTANTS
 
 /** The author of a step of a set, and the entity API that does its writes. */
 export interface TariffWork {
@@ -150,11 +153,18 @@ function changeOf(
     write,
     before: before.filter((one) => isIn(after, one)?.rev !== one.rev),
     added: after.flatMap((one) => (isIn(before, one) === undefined ? [one._id] : [])),
+    digest: digestOfRevisions(after),
   }
 }
 
-/** Others have changed the entity since the set was prepared, or scheduled. */
-export async function conflictsOf(
+/** Without `rev`: it is another one if a later set has changed the entity, and was cancelled. */
+export function digestOfRevisions(revisions: readonly RawDocument[]): number {
+  const texts = revisions.map(({ rev: _, ...fields }) => JSON.stringify(fields))
+  return digestOfTexts(texts.sort())
+}
+
+/** Others have changed the entity since the set was prepared. */
+async function conflictsOf(
   { stores: { catalog } }: EntityApi,
   { numbers }: Pick<TariffSetDocument, 'numbers'>,
   { definition, key, write }: Entity,
@@ -164,7 +174,7 @@ export async function conflictsOf(
   const filter = { ...definition.fixed, [keyField]: key, rev: { $gt: since } }
   const found = await findDocuments(catalog, definition, filter, 1)
   if (found.length === 0) return []
-  const reason = `${name} ${key} has been changed by others since this set was last written`
+  const reason = `${name} ${key} has been changed by others since the set was prepared`
   return [{ path: `writes.${write}`, reason, code: 'conflict' }]
 }
 

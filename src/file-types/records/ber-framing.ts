@@ -207,7 +207,7 @@ function valueHead(bytes: Buffer, from: number): ValueHead | string | null {
   if (given === 0x80) {
     return isConstructed
       ? { isConstructed, end: at, length: -1 }
-      : 'has a primitive value without a length'
+      : 'has a primitive value of indefinite length'
   }
   const count = given & 0x7f
   if (count > LENGTH_BYTES_MAX) return `has a length of more than ${LENGTH_BYTES_MAX} bytes`
@@ -222,7 +222,7 @@ function openEnd(bytes: Buffer, from: number): number | string {
   while (at < bytes.length && at <= RECORD_BYTES_MAX) {
     if (bytes[at] === 0) {
       if (at + 1 === bytes.length) return 0
-      if (bytes[at + 1] !== 0) return 'has an end mark with a length'
+      if (bytes[at + 1] !== 0) return 'has end-of-contents octets with a length'
       at += 2
       depth -= 1
       if (depth === 0) return at
@@ -245,7 +245,7 @@ const FILE_HEADER_BYTES_MIN = 48
 function fileHeader(bytes: Buffer, isLast: boolean): Found | null {
   const size = bytes.length < 8 ? FILE_HEADER_BYTES_MIN : bytes.readUInt32BE(4)
   if (size < FILE_HEADER_BYTES_MIN || size > RECORD_BYTES_MAX) {
-    return unreadable(`is no file header of TS 32.297: its length is ${size}`)
+    return unreadable(`is not a file header of TS 32.297: its length is ${size}`)
   }
   if (bytes.length < size) return isLast ? unreadable('is a file header that is cut off') : null
   const stated = (at: number) => {

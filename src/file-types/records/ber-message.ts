@@ -27,7 +27,7 @@ export function parseBer(bytes: Buffer, schema: BerSchema): ParsedRecord {
   const { offset, result } = fromBER(new Uint8Array(bytes), LIMITS)
   if (offset < 0) return refused(whyNot(result.error))
   if (!FILLED.test(bytes.toString('hex', offset))) {
-    return refused(`has ${bytes.length - offset} bytes behind its value`)
+    return refused(`has ${bytes.length - offset} bytes after its value`)
   }
   const members = membersOf(result)
   if (members === null) return refused('is no constructed value')

@@ -97,7 +97,8 @@ const OTHER_ASN1 = ['ggsn', 'tap3']
 function compileParser(document: unknown, path: string): RecordFileType['parser'] {
   const section = objectAt(document, path, RECORD_PARSER_KEYS)
   if (OTHER_ASN1.includes(section['type'] as string)) {
-    throw new FieldError(`${path}.type`, `'${section['type']}' is not supported: ASN.1 is ber`)
+    const reason = 'is not supported; charging data records are read by ber'
+    throw new FieldError(`${path}.type`, `'${section['type']}' ${reason}`)
   }
   const type = oneOfAt(section['type'], `${path}.type`, PARSERS)
   return type === 'ber' ? compileBerParser(section, path) : compileLineParser(section, path)

@@ -55,7 +55,7 @@ export interface FileRecord {
   message: Message | null
   /** Why the record cannot be read; `field` is the column, or `record`. */
   problem: FieldProblem | null
-  /** A header or trailer. With a problem, the file is not what its trailer says. */
+  /** A header or trailer. With a problem, the file has failed. */
   isControl: boolean
   /** Where to resume after it. */
   next: RecordPosition

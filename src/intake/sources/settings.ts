@@ -1,12 +1,7 @@
 /** Sources of the intake: `intake.sources` of the configuration. */
-import { type Static, Type } from '@sinclair/typebox'
-import { Value } from '@sinclair/typebox/value'
+import { Type } from '@sinclair/typebox'
 import type { Config } from '../../config/schema.ts'
-
-/** A source cannot be used as it is configured. */
-export class SourceSettingsError extends Error {
-  override name = 'SourceSettingsError'
-}
+import { settingsAt, TransferSettingsError } from '../../transfer/settings.ts'
 
 const text = (minLength: number) => Type.String({ minLength, maxLength: 256 })
 
@@ -38,24 +33,22 @@ export interface SourceSettings {
 
 const STABLE_MS = 30_000
 
-/** Throws `SourceSettingsError`. */
+/** Throws `TransferSettingsError`, also without any source. */
 export function sourcesOf(sources: Config['intake']['sources']): SourceSettings[] {
-  return Object.entries(sources).map(([name, given]) => {
+  const entries = Object.entries(sources)
+  if (entries.length === 0) throw new TransferSettingsError('intake.sources is empty')
+  return entries.map(([name, given]) => {
+    const path = `intake.sources.${name}`
     // Part of the path of a folder, and of labels of metrics.
     if (!/^[A-Za-z0-9_-]{1,64}$/.test(name)) {
       const reason = 'must be a name of up to 64 letters, digits, _ and -'
-      throw new SourceSettingsError(`intake.sources.${name} ${reason}`)
+      throw new TransferSettingsError(`${path} ${reason}`)
     }
-    const [error] = Value.Errors(SOURCE, given)
-    if (error !== undefined) {
-      const path = `intake.sources.${name}${error.path.replaceAll('/', '.')}`
-      throw new SourceSettingsError(`${path}: ${error.message}`)
-    }
-    const source = given as Static<typeof SOURCE>
+    const source = settingsAt(SOURCE, given, path)
     const { place, fileType, folder = '', pattern = '*', marker = null } = source
     if (marker !== null && source.stableMs !== undefined) {
       const reason = 'has marker and stableMs: one of them says when a file is complete'
-      throw new SourceSettingsError(`intake.sources.${name} ${reason}`)
+      throw new TransferSettingsError(`${path} ${reason}`)
     }
     const { stableMs = STABLE_MS } = source
     const isNamed = matcherOf(pattern)

@@ -1,13 +1,12 @@
 /** Takes one file of a source: charges its records, writes its report, and moves it away. */
 import { mkdir, rm } from 'node:fs/promises'
-import { join } from 'node:path'
+import { join, posix } from 'node:path'
 import type { Catalog } from '../../catalog/connection.ts'
 import type { IntakeFileDocument } from '../../catalog/records/usage/intake-documents.ts'
 import type { RecordFileType } from '../../file-types/records/record-files.ts'
 import { download, type PlaceFile, type TransferPlace } from '../../transfer/place.ts'
 import type { OnProgress } from '../take-file.ts'
 import type { SourceSettings } from './settings.ts'
-import { baseName } from './waiting-files.ts'
 
 export interface SourceFileParts {
   readonly place: TransferPlace
@@ -30,7 +29,7 @@ export interface TakenFile {
 }
 
 /** It has changed while it was taken: it is not complete. */
-export class FileChangedError extends Error {
+class FileChangedError extends Error {
   override name = 'FileChangedError'
 }
 
@@ -49,7 +48,7 @@ export async function takeSourceFile(
 ): Promise<TakenFile> {
   const { place, settings, take } = parts
   const { name } = found
-  const base = baseName(name)
+  const base = posix.basename(name)
   const local = place.localPath(name)
   const path = local ?? join(parts.spool, base)
   if (local === null) {

@@ -11,6 +11,7 @@ import type { ExpiringKeys } from '../../store/expiring.ts'
 import { StoreDownError } from '../../store/redis.ts'
 import { type PlaceFile, TransferError } from '../../transfer/place.ts'
 import type { Intake } from '../open-intake.ts'
+import { UnrecordedEntryError } from '../recorded.ts'
 import { FileTakenOverError } from '../take-file.ts'
 import { type SourceFileParts, takeSourceFile } from './source-file.ts'
 import { WaitingFiles } from './waiting-files.ts'
@@ -68,6 +69,7 @@ export class SourceWatch {
     const source = settings.name
     try {
       if (await this.#acquire()) await this.#takeAll()
+      else this.#showWaiting([])
       if (this.#failures > 0) log.info({ source }, 'a source of usage records works again')
       this.#failures = 0
       metrics.sourceFailing(source, false)
@@ -103,8 +105,9 @@ export class SourceWatch {
       const taken = await takeSourceFile(this.#options, fileType, found, this.#counting())
       const { state, read, charged, duplicates, rejected, error } = taken.file
       const counts = { state, read, charged, duplicates, rejected }
-      if (state === 'failed') log.warn({ ...context, ...counts, error }, 'a file of usage records')
-      else log.info({ ...context, ...counts }, 'a file of usage records')
+      if (state === 'failed') {
+        log.warn({ ...context, ...counts, error }, 'a file of usage records failed its checks')
+      } else log.info({ ...context, ...counts }, 'a file of usage records was charged')
       count(taken.isRepeated ? 'repeated' : state === 'done' ? 'done' : 'failed')
       return true
     } catch (error) {
@@ -172,5 +175,6 @@ function isAway(error: unknown): boolean {
   if (error instanceof TransferError) {
     return error.kind === 'unreachable' || error.kind === 'disk full'
   }
-  return error instanceof StoreDownError || isUnanswered(error)
+  const isStopped = error instanceof StoreDownError || error instanceof UnrecordedEntryError
+  return isStopped || isUnanswered(error)
 }

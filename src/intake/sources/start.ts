@@ -1,4 +1,4 @@
-/** The role `intake`: watches the sources of `intake.sources`. */
+/** The role `sources`: watches `intake.sources`. */
 import { randomInt } from 'node:crypto'
 import { join, resolve } from 'node:path'
 import { openCatalog } from '../../catalog/connection.ts'
@@ -25,7 +25,7 @@ export interface IntakeRoleOptions {
 
 const TOKEN_MAX = 2 ** 47
 
-/** Throws `SourceSettingsError` or `PlaceSettingsError` for settings that cannot be used. */
+/** Throws `TransferSettingsError` for settings that cannot be used. */
 export async function startIntake(options: IntakeRoleOptions): Promise<{ stop(): Promise<void> }> {
   const { config, log, metrics, clock } = options
   const sources = sourcesOf(config.intake.sources).map((settings) => ({

@@ -1,4 +1,5 @@
 /** The files of a source that wait, and which of them are complete. Pure. */
+import { posix } from 'node:path'
 import type { PlaceFile } from '../../transfer/place.ts'
 import type { SourceSettings } from './settings.ts'
 
@@ -28,7 +29,7 @@ export class WaitingFiles {
     const names = new Set(listed.map(({ name }) => name))
     const isMarker = (name: string) =>
       marker !== null && name.endsWith(marker) && names.has(name.slice(0, -marker.length))
-    const waiting = listed.filter(({ name }) => isNamed(baseName(name)) && !isMarker(name))
+    const waiting = listed.filter(({ name }) => isNamed(posix.basename(name)) && !isMarker(name))
     const seen = new Map<string, Seen>()
     for (const { name, sizeBytes, modifiedMs } of waiting) {
       const before = this.#seen.get(name)
@@ -48,8 +49,4 @@ export class WaitingFiles {
   postpone(name: string, untilMs: number): void {
     this.#postponed.set(name, untilMs)
   }
-}
-
-export function baseName(name: string): string {
-  return name.slice(name.lastIndexOf('/') + 1)
 }

@@ -166,7 +166,26 @@ describe('a set that is refused', () => {
     )
     expect(denied).toMatchObject({ code: 17575 })
   })
+
+  it('is neither prepared, replaced nor shown without the permissions of its writes', async () => {
+    const plan = { collection: 'plans', action: 'close', query: { name: 'GOLD' } }
+    await prepared('secret', [write('SMS', 'sms', 7)])
+    for (const [name, writes] of [
+      ['another', [plan, write('SMS', 'sms', 8)]],
+      ['secret', [plan]],
+    ] as const) {
+      const draft = { name, activation: LATER, writes }
+      const denied = { user: 'rates/closeandnew', role: 'write' }
+      expect(await api.ask('tariffsprepare', draft, denied)).toMatchObject({ code: 17575 })
+    }
+    const listed = async (user: string) =>
+      (await api.ask('tariffs', { name: 'secret' }, { user, role: 'read' }))['details']
+    expect(await listed('eve')).toMatchObject([{ state: 'draft', writes: [{ query: SMS }] }])
+    expect(await listed('rates/get')).toEqual([])
+  })
 })
+
+const SMS = { key: 'SMS' }
 
 it('is removed as a whole before its instant, with entities that it creates', async () => {
   const rate = { collection: 'rates', action: 'create', query: {}, update: { key: 'NEW', ...NEW } }
@@ -191,6 +210,38 @@ it('is removed as a whole before its instant, with entities that it creates', as
     .plans.find({ deleted: { $ne: true } })
     .toArray()
   expect(planAfter.map(withoutNumber)).toEqual(planBefore.map(withoutNumber))
+})
+
+it('is removed where an entity uses what was created after its first write', async () => {
+  const plan = { collection: 'plans', action: 'permanentchange', query: { name: 'GOLD' } }
+  const rate = {
+    collection: 'rates',
+    action: 'create',
+    query: {},
+    update: { key: 'NEWER', ...NEW },
+  }
+  const uses = { ...plan, update: { rates: { NEWER: { call: tier(3) } } } }
+  await prepared('order', [{ ...plan, update: { description: 'first' } }, rate, uses])
+  expect(stateOf(await api.ask('tariffsschedule', { name: 'order' }))).toBe('scheduled')
+  expect(stateOf(await api.ask('tariffscancel', { name: 'order' }))).toBe('draft')
+  expect((await revisions('NEWER')).map(({ deleted }) => deleted)).toEqual([true])
+})
+
+it('is removed after a later set of the same entity was, and not before', async () => {
+  for (const [name, action, price] of [
+    ['older', 'closeandnew', 8],
+    ['newer', 'permanentchange', 9],
+  ] as const) {
+    await prepared(name, [{ ...write('SMS', 'sms', price), action }])
+    expect(stateOf(await api.ask('tariffsschedule', { name }))).toBe('scheduled')
+  }
+  // A revision of this start was deleted before: an index keeps the times of deletion apart.
+  api.at(T_MS + 180_000)
+  const refused = await api.ask('tariffscancel', { name: 'older' })
+  expect(refused['text']).toContain('writes.0 rates SMS has been changed by others')
+  for (const name of ['newer', 'older']) {
+    expect(stateOf(await api.ask('tariffscancel', { name }))).toBe('draft')
+  }
 })
 
 const NEW = { pricing_method: 'tiered', ...priced('call', 3) }

@@ -212,8 +212,8 @@ describe('a plain file', () => {
     ['bf8f8f8f8f0100', 'has a tag of more than 4 bytes'],
     ['a0850000000001', 'has a length of more than 4 bytes'],
     ['a0ff', 'has a length of more than 4 bytes'],
-    ['a0808080', 'has a primitive value without a length'],
-    ['a0800001', 'has an end mark with a length'],
+    ['a0808080', 'has a primitive value of indefinite length'],
+    ['a0800001', 'has end-of-contents octets with a length'],
     ['a080'.repeat(40), 'is nested deeper than 32 levels'],
   ])('ends where no record begins: %s', (hex, why) => {
     const rest = Buffer.from(hex, 'hex')
@@ -314,7 +314,7 @@ describe('a file of TS 32.297', () => {
   })
 
   it.each<[string, Buffer, string]>([
-    ['a plain file', simple(1), 'is no file header of TS 32.297: its length is 22385665'],
+    ['a plain file', simple(1), 'is not a file header of TS 32.297: its length is 22385665'],
     ['a part of one', file.subarray(0, 50), 'is a file header that is cut off'],
     ['a small header', Buffer.from('0000000000000007', 'hex'), 'its length is 7'],
     ['a large header', Buffer.from('00000000ffffffff', 'hex'), 'its length is 4294967295'],

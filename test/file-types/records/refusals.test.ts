@@ -94,8 +94,14 @@ describe('a document', () => {
     [recordDocument({ receiver: { connections: 1 } }), 'receiver.connections must be a list'],
     [recordDocument({ parser: undefined }), 'parser is missing'],
     [parsed({ type: 'xml' }), "parser.type must be one of separator, fixed, json, ber, is 'xml'"],
-    [parsed({ type: 'tap3' }), "parser.type 'tap3' is not supported: ASN.1 is ber"],
-    [parsed({ type: 'ggsn' }), "parser.type 'ggsn' is not supported: ASN.1 is ber"],
+    [
+      parsed({ type: 'tap3' }),
+      "parser.type 'tap3' is not supported; charging data records are read by ber",
+    ],
+    [
+      parsed({ type: 'ggsn' }),
+      "parser.type 'ggsn' is not supported; charging data records are read by ber",
+    ],
     [parsed({ file_format: 'plain' }), 'parser.file_format is not for separator'],
     [ber({ quote: "'" }), 'parser.quote is not for ber'],
     [ber({ file_format: 'x' }), "parser.file_format must be one of plain, ts32297, is 'x'"],

@@ -20,10 +20,10 @@ import type { Ledger } from '../../../src/ledger/ledger.ts'
 import { creditBucket } from '../../../src/ledger/operations.ts'
 import type { ChargeContext } from '../../../src/rating/decision.ts'
 import { RateFinder } from '../../../src/rating/match/finder.ts'
+import { createPoolCheck } from '../../../src/rating/pool-check.ts'
 import { compileRules, type RatingRuleSettings } from '../../../src/rating/rules.ts'
 import { createLogger } from '../../../src/runtime/log.ts'
 import { openRedis, type RedisConnection, waitForRedis } from '../../../src/store/redis.ts'
-import { createPoolCheck } from '../../../src/workers/pool-check.ts'
 import {
   createProcessor,
   type Processor,

@@ -17,7 +17,10 @@ export const INTAKE_FILE = closed('A file of usage records.', {
   file: text('Its id.'),
   name: text('Its name.'),
   file_type: text('Its file type.'),
-  state: choice(FILE_STATES, '`failed`: it is not what its trailer says; its records are charged.'),
+  state: choice(
+    FILE_STATES,
+    '`failed`: it contradicts its trailer or header, or is unreadable from some place on.',
+  ),
   error: text('Why it failed; empty otherwise.'),
   size: integer('Its bytes.'),
   offset: integer('Bytes that are done.'),

@@ -6,6 +6,9 @@ export interface PlannedExport {
   readonly tag: string
   /** The last line of the collection that the file takes into account. */
   readonly to: ObjectId
+  /** Of the name of the file: a repetition has it also after other settings. */
+  readonly format: 'csv' | 'jsonl'
+  readonly gzip: boolean
 }
 
 /** The single document of the collection. */

@@ -37,7 +37,7 @@ export interface IntakeFileDocument extends IntakeCounts {
   name: string
   file_type: string
   size: number
-  /** `failed`: the file is not what its trailer says; its records are charged. */
+  /** `failed`: the file contradicts its trailer or header, or is unreadable from some place on. */
   state: 'running' | 'done' | 'failed'
   /** Why it failed; empty otherwise. */
   error: string

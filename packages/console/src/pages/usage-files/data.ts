@@ -26,18 +26,20 @@ export async function readFiles(
   return paged(await get('api/lines/files', query, options), page)
 }
 
-/** By the parameters of the address; those that wait, if it names no state. */
+/** By the parameters of the address; those that wait, if it names no other state. */
 export async function readRejected(
-  { file, type, reason, state = 'waiting' }: Query,
+  { file, type, reason, state }: Query,
   after: string | null,
   signal: AbortSignal,
 ): Promise<Page<RejectedRecord>> {
   const page = Number(after ?? 0)
+  const known: (typeof OTHER_STATES)[number] | 'waiting' =
+    OTHER_STATES.find((each) => each === state) ?? 'waiting'
   const query = {
     ...(file && { file }),
     ...(type && { file_type: type }),
     ...(reason && { reason }),
-    ...(state !== 'all' && { state: state as RejectedRecord['state'] }),
+    ...(known !== 'all' && { state: known }),
   }
   const more = { page, size: PAGE_SIZE }
   return paged(await get('api/lines/rejected', { ...query, ...more }, { signal }), page)
@@ -70,6 +72,11 @@ export const OUTCOMES = [
 export type Outcome = (typeof OUTCOMES)[number]
 
 export type Handling = 'resubmit' | 'drop'
+
+/** A submitted record may have been charged: it cannot be dropped. */
+export function canHandle(how: Handling, { state }: Pick<RejectedRecord, 'state'>): boolean {
+  return state === 'waiting' || (how === 'resubmit' && state === 'submitted')
+}
 
 const HANDLE: Readonly<Record<Handling, (id: string) => Promise<Outcome>>> = {
   resubmit: async (id) => (await resubmit(id)).state,

@@ -47,7 +47,7 @@ export function HandleDialog({ how, records, onChanged, onDone, onClose }: Handl
       onAct={act}
       onClose={onClose}
     >
-      {handled > 0 && <p>{t('usagefiles.handled', { handled, count })}</p>}
+      <p role="status">{handled > 0 && t('usagefiles.handled', { handled, count })}</p>
     </Confirm>
   )
 }

@@ -11,6 +11,7 @@ import { useSelection } from '../../parts/selection.tsx'
 import { type Column, usePageKeys } from '../../parts/table.tsx'
 import { t } from '../../words/words.ts'
 import {
+  canHandle,
   type Handling,
   OTHER_STATES,
   problemOf,
@@ -30,6 +31,7 @@ interface Chosen {
 export function Rejected() {
   const { record, tab, after: _, ...query } = location.value.query
   const key = JSON.stringify(query)
+  const isFiltered = Object.keys(query).length > 0
   const reading = useList(`rejected ${key}`, (after, signal) => {
     return readRejected(query, after, signal)
   })
@@ -47,7 +49,7 @@ export function Rejected() {
       <List
         reading={reading}
         height={12}
-        empty={t('usagefiles.noRejected')}
+        empty={t(isFiltered ? 'usagefiles.noRejected' : 'usagefiles.noneWaiting')}
         above={(rows) => {
           const records = rows.filter(selection.has)
           const isAll = records.length === rows.length
@@ -56,16 +58,19 @@ export function Rejected() {
               <button type="button" onClick={() => selection.toggleAll(rows)}>
                 {t(isAll ? 'usagefiles.selectNone' : 'usagefiles.selectAll')}
               </button>
-              {HANDLINGS.map((how) => (
-                <ActionButton
-                  key={how}
-                  action={`api/lines${how}`}
-                  isDisabled={records.length === 0}
-                  onAct={() => setChosen({ how, records })}
-                >
-                  {t(`usagefiles.${how}Selected`, { count: records.length })}
-                </ActionButton>
-              ))}
+              {HANDLINGS.map((how) => {
+                const able = records.filter((one) => canHandle(how, one))
+                return (
+                  <ActionButton
+                    key={how}
+                    action={`api/lines${how}`}
+                    isDisabled={able.length === 0}
+                    onAct={() => setChosen({ how, records: able })}
+                  >
+                    {t(`usagefiles.${how}Selected`, { count: able.length })}
+                  </ActionButton>
+                )
+              })}
             </div>
           )
         }}

@@ -7,7 +7,7 @@ import type {
   SubscriberProfile,
 } from '../../src/domain/catalogue.ts'
 import { FOREVER_MS } from '../../src/domain/time.ts'
-import { createPoolCheck } from '../../src/workers/pool-check.ts'
+import { createPoolCheck } from '../../src/rating/pool-check.ts'
 import { catalogueOf, plan, profileOf } from '../support/workers/processor-fixture.ts'
 
 const group: IncludedGroup = {

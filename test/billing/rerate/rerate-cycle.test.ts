@@ -1,0 +1,173 @@
+import { describe, expect, it } from 'vitest'
+import { rerateCycle } from '../../../src/billing/rerate/rerate-cycle.ts'
+import {
+  lineDocument,
+  type RealtimeLineDocument,
+} from '../../../src/catalog/records/usage/line-document.ts'
+import type { SubscriberProfile } from '../../../src/domain/catalogue.ts'
+import { serviceRequest } from '../../support/domain/requests.ts'
+import {
+  catalogueOf,
+  contextOf,
+  planOf,
+  profileOf,
+  rateOf,
+} from '../../support/rating/catalogue.ts'
+import { RatingFixture, SETTINGS, START_MS } from '../../support/rating/rating-fixture.ts'
+
+const ALWAYS = { fromMs: 0, toMs: START_MS + 1e10 }
+const GROUP = {
+  name: 'G',
+  kind: 'units' as const,
+  total: 150,
+  usagets: new Set<string>(),
+  rates: 'all' as const,
+  sharing: 'none' as const,
+  isPerQuantity: false,
+}
+const PROFILE = profileOf({ ...ALWAYS, plan: 'PLAN' })
+const plan = (more: object = {}) =>
+  planOf('PLAN', { ...ALWAYS, connectionType: 'postpaid', groups: [GROUP], ...more })
+const RATE = rateOf('DATA', 'data', '2/10', ALWAYS)
+
+/** Sessions of 100 units, each a minute after the one before. */
+function linesOf(count: number): RealtimeLineDocument[] {
+  const scene = new RatingFixture({})
+  scene.catalogue = catalogueOf([RATE], [plan()])
+  scene.profile = PROFILE
+  for (let index = 0; index < count; index += 1) {
+    scene.nowMs = START_MS + index * 60_000
+    const services = [serviceRequest({ used: 100 })]
+    scene.send({ kind: 'event', isRecord: true, sessionId: `s${index}`, services })
+  }
+  return scene.lines.map(lineDocument)
+}
+
+function rerated(
+  lines: readonly RealtimeLineDocument[],
+  catalogue = catalogueOf([RATE], [plan()]),
+  profile: SubscriberProfile | Error | null = PROFILE,
+  calculators: object = {},
+) {
+  const rules = { ...contextOf(catalogue, calculators), settings: SETTINGS, actionRules: null }
+  return rerateCycle(
+    lines.map((line) => ({ line, profile })),
+    '202608',
+    rules,
+  )
+}
+
+/** The lines, each lasting until a minute after the begin of the next one. */
+const overlapping = (lines: readonly RealtimeLineDocument[]) =>
+  lines.map((line) => ({ ...line, last_urt: new Date(line.urt.getTime() + 120_000) }))
+
+describe('refused is', () => {
+  const [line] = linesOf(1) as [RealtimeLineDocument]
+  const bucket = { owner: 'subscriber' as const, bucket_id: 1, pp_includes_external_id: 4 }
+  const tax = { key: 'VAT', rate: 0.2, description: '', isEmbedded: false, id: 'VAT', ...ALWAYS }
+  const midway = START_MS + 30_000
+  const atNext = [
+    rateOf('DATA', 'data', '2/10', { ...ALWAYS, toMs: midway }),
+    rateOf('DATA', 'data', '3/10', { ...ALWAYS, id: 'DATA@1', fromMs: midway }),
+  ]
+  it.each([
+    ['an open session', 'open', { ...line, state: 'open' as const }],
+    ['a refund', 'refund', { ...line, usagev: -1 }],
+    ['a payment by a balance', 'prepaid', { ...line, payments: [bucket] }],
+    ['debt', 'prepaid', { ...line, debt_micros: 1 }],
+    [
+      'a plan that is prepaid now',
+      'prepaid',
+      line,
+      [plan({ connectionType: 'prepaid', groups: [] })],
+    ],
+    ['a later segment', 'continued', { ...line, stamp: 's-1-2' }],
+    ['a price without usage', 'charged', { ...line, usagev: 0, aprice_micros: 5 }],
+    ['a line of another cycle', 'cycle', { ...line, urt: new Date(START_MS + 32 * 86_400_000) }],
+    ['a rate that does not exist', 'noRate', { ...line, arate_key: 'NONE' }],
+    [
+      'a rate that the plan blocks',
+      'blocked',
+      line,
+      [plan({ disallowedRates: new Set(['DATA']) })],
+    ],
+    ['a change of price while it lasts', 'boundary', ...longWith(line)],
+  ])('%s', (_, reason, one, plans = [plan()], rates = [RATE]) => {
+    const { lines, refused } = rerated([one], catalogueOf(rates, [...plans]))
+    expect(refused).toMatchObject([{ stamp: one.stamp, reason }])
+    expect(lines).toEqual([])
+  })
+
+  function longWith(of: RealtimeLineDocument) {
+    return [{ ...of, last_urt: new Date(START_MS + 60_000) }, [plan()], atNext] as const
+  }
+
+  it('a tax where there was none', () => {
+    const rules = {
+      ...contextOf(catalogueOf([RATE], [plan()], [], [tax as never])),
+      defaultTax: 'VAT',
+      settings: SETTINGS,
+      actionRules: null,
+    }
+    const { refused } = rerateCycle([{ line, profile: PROFILE }], '202608', rules)
+    expect(refused).toMatchObject([{ reason: 'taxes' }])
+  })
+
+  it.each([
+    ['does not exist', 'noSubscriber', null],
+    ['is in another account', 'account', { ...PROFILE, aid: 2 }],
+    ['cannot be read', 'invalidSubscriber', new Error('services is not a list')],
+  ])('a line whose subscriber %s', (_, reason, profile) => {
+    expect(rerated([line], undefined, profile).refused).toMatchObject([
+      { reason, text: expect.stringContaining(profile instanceof Error ? 'services' : 'its') },
+    ])
+  })
+
+  it('a usage type with prices of further categories, today or when it was charged', () => {
+    const [rate] = line.rates
+    const then = { ...line, rates: [rate, { ...rate, tariff_category: 'wholesale' }] as never }
+    const filters = [{ type: 'match', rate_key: 'usaget', line_key: 'usaget' }]
+    const calculators = { wholesale: { data: { priorities: [{ filters }] } } }
+    const refusedOf = (one: RealtimeLineDocument, more: object) =>
+      rerated([one], undefined, PROFILE, more).refused
+    expect(refusedOf(line, {})).toEqual([])
+    expect(refusedOf(line, calculators)).toMatchObject([{ reason: 'categories' }])
+    expect(refusedOf(then, {})).toMatchObject([{ reason: 'categories' }])
+  })
+
+  it('units of a service whose period began before the cycle', () => {
+    const groups = [{ ...GROUP, name: 'W' }]
+    const period = { months: 2, days: 0, hours: 0, untilMidnight: false }
+    const service = { id: 'S@0', name: 'S', prices: new Map(), facts: {}, limitMonths: null }
+    const catalogue = catalogueOf(
+      [RATE],
+      [plan({ groups: [] })],
+      [{ ...service, ...ALWAYS, groups, period }],
+    )
+    const begun = { fromMs: START_MS - 86_400_000, toMs: ALWAYS.toMs }
+    const profile = {
+      ...PROFILE,
+      services: [{ name: 'S', serviceId: 1, quantity: 1, ...begun }],
+    }
+    expect(rerated([line], catalogue, profile).refused).toMatchObject([{ reason: 'period' }])
+  })
+})
+
+describe('the order of overlapping lines', () => {
+  it('is refused where included units run out', () => {
+    const lines = overlapping(linesOf(2))
+    expect(rerated(lines).refused).toMatchObject([{ stamp: lines[1]?.stamp, reason: 'order' }])
+  })
+
+  it('does not matter while there are enough, or where there are none', () => {
+    const lines = overlapping(linesOf(2))
+    const enough = plan({ groups: [{ ...GROUP, total: 200 }] })
+    expect(rerated(lines, catalogueOf([RATE], [enough])).refused).toEqual([])
+    expect(rerated(lines, catalogueOf([RATE], [plan({ groups: [] })])).refused).toEqual([])
+  })
+
+  it('is that of the begins for lines one after the other', () => {
+    const { lines } = rerated(linesOf(3).toReversed())
+    expect(lines.map(({ after }) => after.aprice_micros)).toEqual([0, 10, 20])
+  })
+})
