@@ -7,6 +7,7 @@ import { parseInstant } from '../domain/time.ts'
 import {
   cancelSet,
   checkSet,
+  type ListedSet,
   listSets,
   prepareSet,
   rollBackSet,
@@ -75,7 +76,7 @@ export async function stepTariff(
 async function withTariffs(
   shell: Shell,
   options: OptionValues,
-  act: (work: TariffWork) => Promise<readonly TariffSetDocument[]>,
+  act: (work: TariffWork) => Promise<readonly ListedSet[]>,
 ): Promise<readonly ReturnType<typeof setView>[]> {
   const config = shell.config()
   const log = createLogger({ name: 'cli', level: 'silent' })

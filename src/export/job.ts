@@ -70,10 +70,13 @@ export function exportHandler(parts: ExportParts): JobHandler {
       claimed.saveProgress('write').catch(() => undefined)
     }, RENEW_MS)
     try {
-      const scan = { from: '' }
+      const run = { signal, scan: { from: '' } }
       // Drafts of processes that were killed.
       await rm(draftsIn(config), { recursive: true, force: true })
-      while (!signal.aborted && (await exportFile(parts, claimed, place, scan))) {}
+      while (!signal.aborted && (await exportFile(parts, claimed, place, run))) {}
+    } catch (error) {
+      // A stop is no failure: the next process writes the file.
+      if (!signal.aborted) throw error
     } finally {
       clearInterval(timer)
       await place.close()
@@ -87,7 +90,7 @@ async function exportFile(
   parts: ExportParts,
   claimed: ClaimedJob,
   place: TransferPlace,
-  scan: { from: string | null },
+  { signal, scan }: { signal: AbortSignal; scan: { from: string | null } },
 ): Promise<boolean> {
   const { catalog, config } = parts
   const { until, progress } = await begin(parts)
@@ -101,7 +104,8 @@ async function exportFile(
   await mkdir(folder, { recursive: true, mode: 0o700 })
   const draft = join(folder, `${randomUUID()}.part`)
   try {
-    const totals = await writeLineFile(draft, cut.pages(), shape)
+    const totals = await writeLineFile(draft, cut.pages(), shape, signal)
+    signal.throwIfAborted()
     const { to } = cut
     const seq = progress.seq + 1
     // A planned file may be there already, also if its lines are in the next file by now.

@@ -32,11 +32,12 @@ export function fileNameOf(seq: number, { format, gzip }: LineFileFormat): strin
   return `lines-${String(seq).padStart(9, '0')}.${format}${gzip ? '.gz' : ''}`
 }
 
-/** Writes the lines to a new file. */
+/** Writes the lines to a new file, until it is stopped: then it rejects. */
 export async function writeLineFile(
   path: string,
   pages: AsyncIterable<readonly ExportedLine[]>,
   format: LineFileFormat,
+  signal: AbortSignal,
 ): Promise<LineFileTotals> {
   const sums = new Sums()
   const hash = createHash('sha256')
@@ -50,8 +51,8 @@ export async function writeLineFile(
   })
   const texts = Readable.from(textsOf(pages, format, sums))
   const file = createWriteStream(path, { flags: 'wx', mode: 0o600 })
-  if (format.gzip) await pipeline(texts, createGzip(), measure, file)
-  else await pipeline(texts, measure, file)
+  if (format.gzip) await pipeline(texts, createGzip(), measure, file, { signal })
+  else await pipeline(texts, measure, file, { signal })
   return { ...sums.totals(), bytes, sha256: hash.digest('hex') }
 }
 

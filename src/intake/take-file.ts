@@ -72,7 +72,11 @@ export async function takeFile(
   onProgress(begun)
   if (begun.state !== 'running') return begun
   const run = new FileRun(stores, given, begun, onProgress)
-  await run.run()
+  try {
+    await run.run()
+  } finally {
+    await run.close()
+  }
   return run.file
 }
 
@@ -152,6 +156,11 @@ class FileRun {
       current = next
     }
     if (this.file.state === 'running') await this.#store({ state: this.#endState() })
+  }
+
+  /** Closes the file, which is read to its end only if no chunk fails. */
+  async close(): Promise<void> {
+    await this.#chunks.return(undefined)
   }
 
   /** `duplicates`: those of an interrupted chunk. Null at the end of the file. */

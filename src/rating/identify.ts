@@ -189,6 +189,8 @@ export function normalizeNumber(number: string, countryPrefix: string): string {
   return isInternational ? bare : countryPrefix + bare
 }
 
+const BYTES_LENGTH_MIN = 8
+
 /** The number of a subscriber, and the national forms that `normalizeNumber` turns into it. */
 export function formsOfNumber(number: string, countryPrefix: string): string[] {
   const full = normalizeNumber(number, countryPrefix)
@@ -196,6 +198,17 @@ export function formsOfNumber(number: string, countryPrefix: string): string[] {
   const national = full.slice(countryPrefix.length)
   const isNational = national.length <= NATIONAL_DIGITS_MAX && !/^0/.test(national)
   return isNational ? [number, full, national, `0${national}`] : [number, full]
+}
+
+/**
+ * An identifier in the hexadecimal text of a charging data record: as text, and as TBCD if it is a
+ * number (TS 29.002 clause 17.7.8). Shorter ones occur in other numbers by chance.
+ */
+export function formsInBytes(identifier: string): string[] {
+  const text = identifier.length < BYTES_LENGTH_MIN ? [] : [Buffer.from(identifier).toString('hex')]
+  if (!/^\d+$/.test(identifier)) return text
+  const digits = identifier.length % 2 === 0 ? identifier : `${identifier}f`
+  return [...text, digits.replace(/(.)(.)/g, '$2$1')]
 }
 
 /** An integer in canonical form, or empty if the text is not an integer. */

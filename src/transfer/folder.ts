@@ -35,9 +35,11 @@ export class FolderPlace implements TransferPlace {
   list(folder: string): Promise<PlaceFile[]> {
     return this.#attempt(folder, async () => {
       const path = folder === '' ? this.#root : this.localPath(folder)
-      const names = await readdir(path).catch((error) => {
-        if (folder !== '' && isMissing(error)) return []
-        throw error
+      const names = await readdir(path).catch(async (error) => {
+        if (folder === '' || !isMissing(error)) throw error
+        // It may be a disk that is not mounted.
+        await stat(this.#root)
+        return []
       })
       const found = await Promise.all(
         names
@@ -134,7 +136,7 @@ async function flush(path: string): Promise<void> {
   await file.close()
 }
 
-/** Otherwise a power failure could take the name. Some file systems cannot: their server does it. */
+/** Otherwise a power failure could take the name. Some file systems leave it to their server. */
 async function flushFolder(path: string): Promise<void> {
   const folder = await open(path)
   try {

@@ -44,7 +44,14 @@ export function openPlace(transfer: Config['transfer'], name: string): TransferP
   const checked = <T extends TSchema>(schema: T) => settingsAt(schema, place, at)
   const secretNamed = (secret: string): string =>
     transfer.secrets[secret] ?? refuse(`.secret names none of transfer.secrets`)
-  const path = decodeURIComponent(url.pathname)
+  const decoded = (text: string): string => {
+    try {
+      return decodeURIComponent(text)
+    } catch {
+      return refuse('.url has a % that encodes nothing')
+    }
+  }
+  const path = decoded(url.pathname)
   const { timeoutMs } = transfer
   if (url.protocol === 'file:') {
     checked(FOLDER)
@@ -56,7 +63,7 @@ export function openPlace(transfer: Config['transfer'], name: string): TransferP
     return new SftpPlace({
       host: url.hostname.replace(/^\[|\]$/g, ''),
       port: url.port === '' ? 22 : Number(url.port),
-      user: decodeURIComponent(url.username),
+      user: decoded(url.username),
       root: path.startsWith('/~/') ? path.slice('/~/'.length) : path,
       ...{ hostKey, secret: secretNamed(secret), timeoutMs },
     })

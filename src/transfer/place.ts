@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto'
 import { createWriteStream } from 'node:fs'
 import { rename } from 'node:fs/promises'
 import { posix } from 'node:path'
-import type { Readable } from 'node:stream'
+import { PassThrough, type Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 
 export interface PlaceFile {
@@ -102,6 +102,14 @@ export async function download(place: TransferPlace, name: string, path: string)
   } catch (error) {
     throw localError(error, path)
   }
+}
+
+/** The same bytes; an error names the place. */
+export function withErrors(source: Readable, errorOf: (error: unknown) => TransferError): Readable {
+  const stream = new PassThrough()
+  source.on('error', (error) => stream.destroy(errorOf(error)))
+  stream.on('close', () => source.destroy())
+  return source.pipe(stream)
 }
 
 const KINDS: Readonly<Record<string, TransferFailure>> = {

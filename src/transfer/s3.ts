@@ -16,6 +16,7 @@ import {
   TransferError,
   type TransferFailure,
   type TransferPlace,
+  withErrors,
 } from './place.ts'
 
 export interface S3Options {
@@ -67,7 +68,7 @@ export class S3Place implements TransferPlace {
       let token = ''
       do {
         const query = {
-          ...{ 'list-type': '2', prefix, delimiter: '/' },
+          ...{ 'list-type': '2', prefix, delimiter: '/', 'encoding-type': 'url' },
           ...(token !== '' && { 'continuation-token': token }),
         }
         const page = pageOf(await this.#text({ method: 'GET', query }))
@@ -75,6 +76,9 @@ export class S3Place implements TransferPlace {
           const base = key.slice(prefix.length)
           if (base === '' || isHidden(base)) continue
           files.push({ name: folder === '' ? base : `${folder}/${base}`, ...file })
+        }
+        if (page.nextToken !== '' && page.nextToken === token) {
+          throw new TransferError('failed', 'the list repeats a page')
         }
         token = page.nextToken
       } while (token !== '')
@@ -94,7 +98,7 @@ export class S3Place implements TransferPlace {
       return {
         name,
         sizeBytes: Number(headers['content-length']),
-        modifiedMs: Date.parse(String(headers['last-modified'])),
+        modifiedMs: timeOf(String(headers['last-modified'])),
       }
     })
   }
@@ -103,7 +107,7 @@ export class S3Place implements TransferPlace {
     return this.#attempt(name, async () => {
       const answer = await this.#send({ method: 'GET', key: this.#keyOf(name) })
       if (answer.statusCode !== 200) throw await errorOf(answer)
-      return answer.body
+      return withErrors(answer.body, (error) => this.#errorOf(error, name))
     })
   }
 
@@ -193,10 +197,14 @@ export class S3Place implements TransferPlace {
     try {
       return await act()
     } catch (error) {
-      if (error instanceof Error && 'path' in error) throw localError(error, String(error.path))
-      const { kind, reason } = failureOf(error)
-      throw new TransferError(kind, `${this.label}${name}: ${reason}`)
+      throw this.#errorOf(error, name)
     }
+  }
+
+  #errorOf(error: unknown, name: string): TransferError {
+    if (error instanceof Error && 'path' in error) return localError(error, String(error.path))
+    const { kind, reason } = failureOf(error)
+    return new TransferError(kind, `${this.label}${name}: ${reason}`)
   }
 }
 
@@ -256,6 +264,11 @@ function failureOf(error: unknown): { kind: TransferFailure; reason: string } {
   return { kind: 'unreachable', reason: code }
 }
 
+/** In whole seconds: lists may have milliseconds (MinIO), and HTTP has none. */
+function timeOf(text: string): number {
+  return Math.floor(Date.parse(text) / 1000) * 1000
+}
+
 interface S3Page {
   readonly objects: readonly (Omit<PlaceFile, 'name'> & { key: string })[]
   /** Empty after the last page. */
@@ -266,6 +279,8 @@ interface S3Page {
 function pageOf(xml: string): S3Page {
   const objects: (Omit<PlaceFile, 'name'> & { key: string })[] = []
   let nextToken = ''
+  // Asked for, because XML has no control characters; not all storage does it.
+  let isEncoded = false
   let fields: Record<string, string> = {}
   let text = ''
   const parser = new SaxesParser()
@@ -279,13 +294,16 @@ function pageOf(xml: string): S3Page {
   parser.on('closetag', ({ name }) => {
     fields[name] = text
     if (name === 'NextContinuationToken') nextToken = text
+    if (name === 'EncodingType') isEncoded = text === 'url'
     if (name !== 'Contents') return
     const { Key: key = '', Size: size, LastModified: modified = '' } = fields
-    objects.push({ key, sizeBytes: Number(size), modifiedMs: Date.parse(modified) })
+    objects.push({ key, sizeBytes: Number(size), modifiedMs: timeOf(modified) })
   })
   parser.on('error', () => {
     throw new TransferError('failed', 'the answer is not a ListObjectsV2 result')
   })
   parser.write(xml).close()
-  return { objects, nextToken }
+  if (!isEncoded) return { objects, nextToken }
+  const decoded = (key: string) => decodeURIComponent(key.replaceAll('+', ' '))
+  return { objects: objects.map((one) => ({ ...one, key: decoded(one.key) })), nextToken }
 }

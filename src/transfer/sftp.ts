@@ -1,9 +1,10 @@
 /** A folder of an SFTP server. One connection, opened when it is needed. */
 import { createHash } from 'node:crypto'
 import { createReadStream } from 'node:fs'
-import { PassThrough, type Readable } from 'node:stream'
+import type { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import type { Client, FileEntryWithStats, SFTPWrapper, Stats } from 'ssh2'
+import { FILE_MODE } from '../runtime/file-modes.ts'
 import {
   byName,
   checkFileName,
@@ -16,6 +17,7 @@ import {
   type TransferFailure,
   type TransferPlace,
   temporaryName,
+  withErrors,
 } from './place.ts'
 
 export interface SftpOptions {
@@ -108,7 +110,7 @@ export class SftpPlace implements TransferPlace {
       const temporary = this.#pathOf(temporaryName(name))
       const source = 'path' in content ? createReadStream(content.path) : [content.bytes]
       try {
-        await pipeline(source, sftp.createWriteStream(temporary))
+        await pipeline(source, sftp.createWriteStream(temporary, { mode: FILE_MODE }))
         await replace(sftp, temporary, this.#pathOf(name))
       } catch (error) {
         await called<void>((end) => sftp.unlink(temporary, end)).catch(() => undefined)
@@ -181,6 +183,10 @@ export class SftpPlace implements TransferPlace {
     const { default: ssh2 } = await import('ssh2')
     const { host, port, user, secret, timeoutMs } = this.#options
     const client = new ssh2.Client()
+    const end = () => {
+      onClose()
+      client.destroy()
+    }
     let otherKey = ''
     const ready = new Promise<void>((resolve, reject) => {
       client.once('ready', resolve)
@@ -201,10 +207,14 @@ export class SftpPlace implements TransferPlace {
     try {
       await ready
       client.once('close', onClose)
-      return { client, sftp: await called<SFTPWrapper>((end) => client.sftp(end)) }
+      const sftp = await called<SFTPWrapper>((end) => client.sftp(end))
+      // A server may end the channel, or answer keep-alives and no request.
+      sftp.once('end', end)
+      sftp.once('close', end)
+      limitRequests(sftp, timeoutMs, end)
+      return { client, sftp }
     } catch (error) {
-      onClose()
-      client.destroy()
+      end()
       if (otherKey === '') throw error
       throw new TransferError('refused', `${this.label}: the host key is ${otherKey}`)
     }
@@ -251,6 +261,42 @@ function called<T>(act: (end: Callback<T>) => unknown): Promise<T> {
   })
 }
 
+/** One request each, also those of streams. */
+const REQUESTS = [
+  ...['open', 'close', 'read', 'write', 'fchmod', 'stat', 'opendir', 'readdir', 'mkdir'],
+  ...['unlink', 'rename', 'ext_openssh_rename'],
+]
+
+type Request = (...given: unknown[]) => unknown
+
+/** Requests fail that are not answered in time, and those on a channel that was closed. */
+function limitRequests(sftp: SFTPWrapper, timeoutMs: number, onSilence: () => void): void {
+  const methods = sftp as unknown as Record<string, Request>
+  for (const name of REQUESTS) {
+    const request = methods[name] as Request
+    methods[name] = (...given) => {
+      const end = given.at(-1) as Request
+      // The list of a path consists of several requests.
+      if (name === 'readdir' && typeof given[0] === 'string') return request.apply(sftp, given)
+      let isAnswered = false
+      let timer: NodeJS.Timeout | undefined
+      const answered: Request = (...answer) => {
+        if (isAnswered) return
+        isAnswered = true
+        clearTimeout(timer)
+        end(...answer)
+      }
+      request.apply(sftp, [...given.slice(0, -1), answered])
+      if (isAnswered) return undefined
+      timer = setTimeout(() => {
+        answered(new Error('the server does not answer'))
+        onSilence()
+      }, timeoutMs)
+      return undefined
+    }
+  }
+}
+
 /** The rename of the protocol does not replace a file; that of OpenSSH does, at once. */
 async function replace(sftp: SFTPWrapper, from: string, to: string): Promise<void> {
   try {
@@ -265,12 +311,4 @@ async function replace(sftp: SFTPWrapper, from: string, to: string): Promise<voi
     if (codeOf(error) !== NO_SUCH_FILE) throw error
   })
   await called<void>((end) => sftp.rename(from, to, end))
-}
-
-/** The same bytes; an error names the place. */
-function withErrors(source: Readable, errorOf: (error: unknown) => TransferError): Readable {
-  const stream = new PassThrough()
-  source.on('error', (error) => stream.destroy(errorOf(error)))
-  stream.on('close', () => source.destroy())
-  return source.pipe(stream)
 }

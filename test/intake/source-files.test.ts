@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { sourcesOf } from '../../src/intake/sources/settings.ts'
-import { WaitingFiles } from '../../src/intake/sources/waiting-files.ts'
+import { oldestMs, WaitingFiles } from '../../src/intake/sources/waiting-files.ts'
 
 const found = (name: string, sizeBytes = 1, modifiedMs = 1) => ({ name, sizeBytes, modifiedMs })
 
@@ -35,7 +35,18 @@ describe('a file that waits', () => {
   it('is complete when its marker is there, which is no file of records', () => {
     const { observe } = filesOf({ marker: '.ok' })
     expect(observe([found('a'), found('b'), found('b.ok')], 0)).toEqual([['a', 'b'], ['b']])
-    expect(observe([found('c.ok')], 0)).toEqual([['c.ok'], []])
+    expect(observe([found('c.ok')], 0)).toEqual([[], []])
+  })
+
+  it('is not complete when its marker is that of an earlier file', () => {
+    const { observe } = filesOf({ marker: '.ok' })
+    expect(observe([found('a', 1, 2_000), found('a.ok', 0, 1_000)], 0)).toEqual([['a'], []])
+    expect(observe([found('a', 1, 2_000), found('a.ok', 0, 2_000)], 0)).toEqual([['a'], ['a']])
+  })
+
+  it('is one of any number', () => {
+    const files = Array.from({ length: 200_000 }, (_, at) => found(`${at}`, 1, at + 5))
+    expect(oldestMs(files)).toBe(5)
   })
 
   it('is attempted again when it was postponed', () => {

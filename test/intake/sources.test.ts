@@ -242,6 +242,22 @@ describe('a source of usage records', () => {
     expect(reportOf('done/a.jsonl.report.json')).toMatchObject({ charged: 1, duplicates: 2 })
     expect(await spent()).toBe(30)
   })
+
+  it('leaves a file that is replaced while its report is written, without a report', async () => {
+    file('a.jsonl', recordsOf('a', 2))
+    const place = placeWith({
+      write: async (name, content) => {
+        await folderPlace().write(name, content)
+        file('a.jsonl', recordsOf('b', 3))
+      },
+    })
+    await watchOf({ place }).poll()
+    expect(inFolder('.')).toEqual(['a.jsonl', 'done'])
+    expect(inFolder('done')).toEqual([])
+    await watchOf({ keys: openExpiringKeys(redis(), 'other') }).poll()
+    expect(reportOf('done/a.jsonl.report.json')).toMatchObject({ charged: 3, duplicates: 0 })
+    expect(await spent()).toBe(50)
+  })
 })
 
 describe('a file that was interrupted', () => {
@@ -339,5 +355,24 @@ describe('a source on an SFTP server', () => {
     expect(reportOf('out/done/a.jsonl.report.json')).toMatchObject({ charged: 3 })
     expect(readdirSync(spool())).toEqual([])
     expect(await spent()).toBe(30)
+  })
+
+  it('leaves no copy of a file that cannot be taken, or of a process that has died', async () => {
+    file('a.jsonl', recordsOf('a', 3))
+    writeFileSync(join(spool(), 'left.part'), 'x')
+    const { port, hostKey } = server()
+    const places = { there: { url: `sftp://u@127.0.0.1:${port}/`, hostKey, secret: 's' } }
+    const secrets = { s: 'a password' }
+    const place = openPlace({ places, secrets, timeoutMs: 20_000 }, 'there')
+    const copies: string[][] = []
+    const take = () => {
+      copies.push(readdirSync(spool()))
+      return Promise.reject(new Error('cannot be read'))
+    }
+    await watchOf({ place, take }).poll()
+    await place.close()
+    expect(copies).toEqual([[expect.stringMatching(/^[\da-f-]{36}$/)]])
+    expect(readdirSync(spool())).toEqual([])
+    expect(counted).toEqual({ 'files error': 1 })
   })
 })

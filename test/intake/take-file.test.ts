@@ -2,6 +2,7 @@ import { afterEach, describe, expect, it, vi } from 'vitest'
 import { NO_PATIENCE } from '../../src/catalog/patience.ts'
 import { plainOutcome } from '../../src/domain/charge-outcome.ts'
 import { entryNotRecorded, oldestEntryMs } from '../../src/ledger/streams.ts'
+import { heldDescriptors } from '../support/descriptors.ts'
 import { cdrFile, container, group, value } from '../support/file-types/ber.ts'
 import {
   type CallRecord,
@@ -85,6 +86,13 @@ describe('a file of usage records', () => {
     await recordAll()
     expect(await scene().take(scene().file('c.jsonl', text))).toMatchObject(counts)
     expect(await spent()).toBe(300)
+  })
+
+  it('is closed when an attempt at it fails', async () => {
+    const path = scene().file('a.jsonl', fileOf(records(3_000)))
+    const worker = { process: () => Promise.reject(new Error('no worker')) }
+    await expect(scene().take(path, { worker })).rejects.toThrow('no worker')
+    await expect.poll(() => heldDescriptors(process.pid, 0)).not.toContain(path)
   })
 
   it('has each record once, wherever it is repeated in the file', async () => {

@@ -86,6 +86,11 @@ describe.each([
     expect(await place().list('nowhere')).toEqual([])
   })
 
+  it('has the same size and time in a list and alone', async () => {
+    await place().write('a.csv', bytes('1'))
+    expect(await place().list('')).toEqual([await place().stat('a.csv')])
+  })
+
   it('reads what was written, from bytes and from a file', async () => {
     const large = 'x'.repeat(300_000)
     const path = join(local, 'large')
@@ -110,12 +115,6 @@ describe.each([
     expect(await place().stat('done/a')).toBeNull()
   })
 
-  it('is written by two at once: the file is that of one of them', async () => {
-    const texts = ['1', '2'].map((letter) => letter.repeat(300_000))
-    await Promise.all(texts.map((text) => place().write('in/both', bytes(text))))
-    expect(texts).toContain(await contentOf(place(), 'in/both'))
-  })
-
   it('says which file is missing', async () => {
     const error = { name: 'TransferError', kind: 'missing' }
     await expect(place().read('none')).rejects.toMatchObject(error)
@@ -137,6 +136,7 @@ describe('a folder', () => {
     const { place } = await openFolder(join(folder, 'unmounted'))
     const error = { name: 'TransferError', kind: 'missing' }
     await expect(place.list('')).rejects.toMatchObject(error)
+    await expect(place.list('in')).rejects.toMatchObject(error)
     await expect(place.write('a/b', bytes('x'))).rejects.toMatchObject(error)
   })
 
@@ -151,6 +151,13 @@ describe('a folder', () => {
     expect(modes).toEqual(given)
   })
 
+  it('may be written by two at once: the file is that of one of them', async () => {
+    const { place } = await openFolder(folder)
+    const texts = ['1', '2'].map((letter) => letter.repeat(300_000))
+    await Promise.all(texts.map((text) => place.write('both', bytes(text))))
+    expect(texts).toContain(await contentOf(place, 'both'))
+  })
+
   it('says where a file is, so that it need not be copied', async () => {
     const { place } = await openFolder(folder)
     expect(place.localPath('in/a')).toBe(join(folder, 'in/a'))
@@ -161,11 +168,15 @@ describe('an SFTP server', () => {
   const folder = useFolder()
   const server = useOpened(() => startSftpServer({ folder, user: 'tollgate', password: PASSWORD }))
 
-  const placeWith = (change: Record<string, unknown>, secret = PASSWORD) => {
+  const placeWith = (
+    change: Record<string, unknown>,
+    secret = PASSWORD,
+    timeoutMs = TIMEOUT_MS,
+  ) => {
     const { port, hostKey } = server()
     const url = `sftp://tollgate@127.0.0.1:${port}/`
     const places = { there: { url, hostKey, secret: 'partner', ...change } }
-    return openPlace({ places, secrets: { partner: secret }, timeoutMs: TIMEOUT_MS }, 'there')
+    return openPlace({ places, secrets: { partner: secret }, timeoutMs }, 'there')
   }
 
   it('with another host key receives no password', async () => {
@@ -207,6 +218,37 @@ describe('an SFTP server', () => {
     await place.close()
   })
 
+  it('is connected again after it has closed only the channel', async () => {
+    writeFileSync(join(folder, 'c'), '1')
+    const place = placeWith({})
+    expect(await place.stat('c')).toMatchObject({ name: 'c' })
+    server().dropChannels()
+    await expect
+      .poll(() => place.stat('c').catch(() => null), { timeout: TIMEOUT_MS })
+      .toMatchObject({ name: 'c' })
+    await place.close()
+  })
+
+  it('that answers no request is unreachable', async () => {
+    const silent = await startSftpServer({ folder, user: 'tollgate', password: PASSWORD })
+    const url = `sftp://tollgate@127.0.0.1:${silent.port}/`
+    const place = placeWith({ url, hostKey: silent.hostKey }, PASSWORD, 1_000)
+    await expect.poll(() => place.stat('none').catch(() => undefined)).toBeNull()
+    silent.silence()
+    const error = { kind: 'unreachable', message: expect.stringContaining('does not answer') }
+    await expect(place.stat('none')).rejects.toMatchObject(error)
+    await expect(place.list('')).rejects.toMatchObject(error)
+    await place.close()
+    await silent.close()
+  })
+
+  it('has files that others cannot read', async () => {
+    const place = placeWith({})
+    await place.write('private', bytes('1'))
+    expect(statSync(join(folder, 'private')).mode & 0o777).toBe(0o640)
+    await place.close()
+  })
+
   it('that is not there is unreachable', async () => {
     const place = placeWith({ url: 'sftp://tollgate@127.0.0.1:1/' })
     await expect(place.list('')).rejects.toMatchObject({ kind: 'unreachable' })
@@ -214,6 +256,7 @@ describe('an SFTP server', () => {
 })
 
 describe('S3', () => {
+  const local = useFolderEach()
   const server = useOpened(() => startS3Server(S3))
 
   const placeWith = (change: Record<string, unknown>, secret = S3.secret) => {
@@ -246,6 +289,32 @@ describe('S3', () => {
     await place.close()
   })
 
+  it('lists keys that XML cannot have', async () => {
+    server().objects.set('bucket/odd/a\u0001+ b', Buffer.from('1'))
+    const place = placeWith({ url: 's3://bucket/odd' })
+    expect((await place.list('')).map(({ name }) => name)).toEqual(['a\u0001+ b'])
+    await place.close()
+  })
+
+  it('reports a list that does not end', async () => {
+    const endless = await startS3Server({ ...S3, pageSize: 0 })
+    endless.objects.set('bucket/a', Buffer.from('1'))
+    const place = placeWith({ endpoint: endless.endpoint })
+    const error = { kind: 'failed', message: 's3://bucket/: the list repeats a page' }
+    await expect(place.list('')).rejects.toMatchObject(error)
+    await place.close()
+    await endless.close()
+  })
+
+  it('that ends the connection within a file is unreachable', async () => {
+    const place = placeWith({})
+    await place.write('large', bytes('x'.repeat(100_000)))
+    server().cutNext()
+    const error = { kind: 'unreachable', message: expect.stringMatching(/^s3:\/\/bucket\/large: /) }
+    await expect(download(place, 'large', join(local(), 'copy'))).rejects.toMatchObject(error)
+    await place.close()
+  })
+
   it('names a bucket that does not exist', async () => {
     const error = { kind: 'missing', message: 's3://other/: status 404 NoSuchBucket' }
     await expect(placeWith({ url: 's3://other' }).list('')).rejects.toMatchObject(error)
@@ -266,6 +335,7 @@ describe('settings of a place', () => {
     [{ ...sftp, secret: 'two' }, '.secret names none of transfer.secrets'],
     [{ ...sftp, shell: '/bin/sh' }, 'transfer.places.here.shell: '],
     [{ url: 'file://host/path' }, '.url must be file:///path'],
+    [{ url: 'file:///a%zz' }, 'transfer.places.here.url has a % that encodes nothing'],
     [{ url: 's3://bucket/' }, 'transfer.places.here.endpoint: '],
   ])('%o is refused', (place, reason) => {
     expect(() => open(place)).toThrow(reason)

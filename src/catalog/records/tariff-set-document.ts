@@ -1,5 +1,5 @@
 /** Tariff change sets: writes of the catalogue that take effect together (entities/tariffs). */
-import type { ObjectId } from 'mongodb'
+import { BSON, type ObjectId } from 'mongodb'
 import type { FieldIssue } from '../../domain/field-errors.ts'
 import type { RawDocument } from '../compile/document.ts'
 import type { EntityCollection } from '../entities/entity-table.ts'
@@ -45,4 +45,12 @@ export interface TariffSetDocument {
   /** From when on the previous terms apply again; null unless it was rolled back. */
   rolled_back_at: Date | null
   history: { action: string; at: Date; by: string }[]
+}
+
+/** MongoDB stores documents of up to 16 MiB; the history of the set grows. */
+const SET_BYTES_MAX = 15 * 1024 * 1024
+
+/** Whether the set is too large to be stored. */
+export function isTooLarge(set: TariffSetDocument): boolean {
+  return BSON.calculateObjectSize(set) > SET_BYTES_MAX
 }

@@ -27,6 +27,11 @@ export const TARIFF_STATES = [
 ] as const
 export type TariffState = (typeof TARIFF_STATES)[number]
 
+const SETS_MAX = 1000
+
+/** A set without the copies of revisions, which may be large. */
+export type ListedSet = Omit<TariffSetDocument, 'changes'>
+
 const OPEN: readonly TariffState[] = ['draft', 'checked', 'failed']
 
 export interface TariffDraft {
@@ -44,12 +49,13 @@ function tariffState(
   return state === 'scheduled' && activation.getTime() <= nowMs ? 'activated' : state
 }
 
-export function listSets(
-  { stores }: EntityApi,
-  name: string | undefined,
-): Promise<TariffSetDocument[]> {
+export function listSets({ stores }: EntityApi, name: string | undefined): Promise<ListedSet[]> {
   const filter = name === undefined ? {} : { _id: name }
-  return stores.catalog.tariffsets.find(filter).sort({ activation: -1 }).toArray()
+  return stores.catalog.tariffsets
+    .find(filter, { projection: { changes: 0 } })
+    .sort({ activation: -1 })
+    .limit(SETS_MAX)
+    .toArray()
 }
 
 /** Creates a draft, or replaces one. Throws `InvalidFieldsError` or `NotAllowedError`. */
@@ -224,7 +230,7 @@ async function stored(
 }
 
 /** A set as API and commands show it. */
-export function setView(set: TariffSetDocument, nowMs: number) {
+export function setView(set: ListedSet, nowMs: number) {
   const { _id: name, activation, errors, history, rolled_back_at: rolledBackAt } = set
   return {
     ...{ name, activation, state: tariffState(set, nowMs), history },

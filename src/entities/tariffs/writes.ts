@@ -3,10 +3,11 @@ import type { Actor } from '../../catalog/actor.ts'
 import type { ClientSession } from '../../catalog/collections.ts'
 import type { RawDocument } from '../../catalog/compile/document.ts'
 import { inSession } from '../../catalog/in-session.ts'
-import type {
-  TariffChange,
-  TariffSetDocument,
-  TariffWrite,
+import {
+  isTooLarge,
+  type TariffChange,
+  type TariffSetDocument,
+  type TariffWrite,
 } from '../../catalog/records/tariff-set-document.ts'
 import { digestOfTexts } from '../../domain/digest.ts'
 import { FieldError, type FieldIssue, issueUnder } from '../../domain/field-errors.ts'
@@ -120,6 +121,9 @@ export async function applyWrites(
     const shape = { timeZone: config.rating.timeZone, dateFields: 'all', ...definition } as const
     const views = valid.map((one) => readView(one, shape))
     applied.documents[definition.name] = [...(applied.documents[definition.name] ?? []), ...views]
+  }
+  if (isTooLarge({ ...set, changes: applied.changes })) {
+    applied.issues.push({ path: 'writes', reason: 'change too much for one set: make several' })
   }
   return applied
 }

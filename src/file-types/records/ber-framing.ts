@@ -113,9 +113,14 @@ export class BerFramer {
     const taken = Math.min(this.#long.left, bytes.length)
     this.#offset += taken
     this.#long.left -= taken
-    if (this.#long.left === 0 || isLast) {
-      frames.push({ ...this.#long.frame, end: this.#offset })
-      this.#long = null
+    const { frame, left } = this.#long
+    if (left > 0 && !isLast) return bytes.subarray(taken)
+    this.#long = null
+    if (left === 0) frames.push({ ...frame, end: this.#offset })
+    else {
+      // Its length may be wrong: what was skipped may be other records.
+      const size = this.#offset - frame.from
+      this.#rest = { from: frame.from, why: cutOffReason(size, size + left) }
     }
     return bytes.subarray(taken)
   }
@@ -153,9 +158,12 @@ const unreadable = (why: string): Found => ({
   ...{ type: 'rest', bytes: NOTHING, before: 0, size: 0, why },
 })
 
+function cutOffReason(bytes: number, size: number | null): string {
+  return `is cut off${size === null ? '' : `: ${bytes} of ${size} bytes`}`
+}
+
 function cutOff(bytes: Buffer, size: number | null): Found {
-  const whole = size === null ? '' : `: ${bytes.length} of ${size} bytes`
-  const why = `is cut off${whole}`
+  const why = cutOffReason(bytes.length, size)
   return { type: 'record', bytes, before: 0, size: bytes.length, why }
 }
 

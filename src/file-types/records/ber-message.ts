@@ -24,8 +24,9 @@ export type BerSchema = ReadonlyMap<number | null, BerFields>
 /** Reads the bytes of one record, which fillers may follow. Never throws. */
 export function parseBer(bytes: Buffer, schema: BerSchema): ParsedRecord {
   // A view of its own: places in it are those of the record.
-  const { offset, result } = fromBER(new Uint8Array(bytes), LIMITS)
-  if (offset < 0) return refused(whyNot(result.error))
+  const decoded = decode(new Uint8Array(bytes))
+  if (typeof decoded === 'string') return refused(decoded)
+  const { offset, result } = decoded
   if (!FILLED.test(bytes.toString('hex', offset))) {
     return refused(`has ${bytes.length - offset} bytes after its value`)
   }
@@ -35,6 +36,17 @@ export function parseBer(bytes: Buffer, schema: BerSchema): ParsedRecord {
   const recordType = type === undefined ? null : decodedAs('integer', contentsOf(type))
   const fields = schema.get(recordType as number | null) ?? schema.get(null) ?? NO_FIELDS
   return { message: groupOf(members, fields), problem: null }
+}
+
+/** Throws nothing; a text is why there is no value. */
+function decode(bytes: Uint8Array): ReturnType<typeof fromBER> | string {
+  try {
+    const decoded = fromBER(bytes, LIMITS)
+    return decoded.offset < 0 ? whyNot(decoded.result.error) : decoded
+  } catch (error) {
+    // For contents that are wrong for their type, such as a time.
+    return whyNot(error instanceof Error ? error.message : String(error))
+  }
 }
 
 function whyNot(error: string): string {

@@ -1,4 +1,5 @@
 /** Takes one file of a source: charges its records, writes its report, and moves it away. */
+import { randomUUID } from 'node:crypto'
 import { mkdir, rm } from 'node:fs/promises'
 import { join, posix } from 'node:path'
 import type { Catalog } from '../../catalog/connection.ts'
@@ -36,42 +37,64 @@ class FileChangedError extends Error {
 /** A report lists so many rejected records. */
 const REJECTED_MAX = 1_000
 
-/**
- * Each step may be repeated: a file whose records are charged is not charged again, and has its
- * report before it is moved.
- */
 export async function takeSourceFile(
   parts: SourceFileParts,
   fileType: RecordFileType,
   found: PlaceFile,
   onProgress: OnProgress,
 ): Promise<TakenFile> {
+  const { place, spool } = parts
+  const local = place.localPath(found.name)
+  if (local !== null) return takeLocalFile(parts, fileType, found, local, onProgress)
+  // Another process whose lease has ended may still read its own copy.
+  const path = join(spool, randomUUID())
+  try {
+    await mkdir(spool, { recursive: true, mode: 0o700 })
+    await download(place, found.name, path)
+    return await takeLocalFile(parts, fileType, found, path, onProgress)
+  } finally {
+    for (const copy of [path, `${path}.part`]) await rm(copy, { force: true })
+  }
+}
+
+/**
+ * Each step may be repeated: a file whose records are charged is not charged again, and has its
+ * report before it is moved. `path`: the file, or a copy.
+ */
+async function takeLocalFile(
+  parts: SourceFileParts,
+  fileType: RecordFileType,
+  found: PlaceFile,
+  path: string,
+  onProgress: OnProgress,
+): Promise<TakenFile> {
   const { place, settings, take } = parts
   const { name } = found
   const base = posix.basename(name)
-  const local = place.localPath(name)
-  const path = local ?? join(parts.spool, base)
-  if (local === null) {
-    await mkdir(parts.spool, { recursive: true, mode: 0o700 })
-    await download(place, name, path)
-  }
   let begun: IntakeFileDocument['state'] | null = null
   const file = await take(path, base, fileType, (progress) => {
     begun ??= progress.state
     onProgress(progress)
   })
   const isRepeated = begun !== 'running'
-  const now = await place.stat(name)
-  const isSame = now?.sizeBytes === found.sizeBytes && now.modifiedMs === found.modifiedMs
-  if (!isSame || file.size !== found.sizeBytes) {
-    throw new FileChangedError(`${base} has changed while it was read`)
+  const isChanged = async () => {
+    const now = await place.stat(name)
+    const isSame = now?.sizeBytes === found.sizeBytes && now.modifiedMs === found.modifiedMs
+    return !isSame || file.size !== found.sizeBytes
   }
+  const changed = new FileChangedError(`${base} has changed while it was read`)
+  if (await isChanged()) throw changed
   const target = await targetOf(parts, file)
-  const report = `${JSON.stringify(await reportOf(parts, file, isRepeated), null, 2)}\n`
-  await place.write(`${target}.report.json`, { bytes: Buffer.from(report) })
+  const report = `${target}.report.json`
+  const text = `${JSON.stringify(await reportOf(parts, file, isRepeated), null, 2)}\n`
+  await place.write(report, { bytes: Buffer.from(text) })
+  // The report takes time, in which another file of this name may come.
+  if (await isChanged()) {
+    await place.remove(report)
+    throw changed
+  }
   await place.rename(name, target)
   if (settings.marker !== null) await place.remove(`${name}${settings.marker}`)
-  if (local === null) await rm(path, { force: true })
   return { file, isRepeated }
 }
 

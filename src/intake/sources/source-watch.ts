@@ -1,5 +1,6 @@
 /** Watches one source: takes its complete files, one after the other, while it has the lease. */
 import { randomUUID } from 'node:crypto'
+import { rm } from 'node:fs/promises'
 import { setTimeout as pause } from 'node:timers/promises'
 import { isUnanswered } from '../../catalog/patience.ts'
 import type { IntakeFileDocument } from '../../catalog/records/usage/intake-documents.ts'
@@ -14,7 +15,7 @@ import type { Intake } from '../open-intake.ts'
 import { UnrecordedEntryError } from '../recorded.ts'
 import { FileTakenOverError } from '../take-file.ts'
 import { type SourceFileParts, takeSourceFile } from './source-file.ts'
-import { WaitingFiles } from './waiting-files.ts'
+import { oldestMs, WaitingFiles } from './waiting-files.ts'
 
 export interface SourceWatchOptions extends SourceFileParts {
   readonly intake: Pick<Intake, 'fileType'>
@@ -69,7 +70,7 @@ export class SourceWatch {
     const source = settings.name
     try {
       if (await this.#acquire()) await this.#takeAll()
-      else this.#showWaiting([])
+      else this.#showWaiting(new Set())
       if (this.#failures > 0) log.info({ source }, 'a source of usage records works again')
       this.#failures = 0
       metrics.sourceFailing(source, false)
@@ -85,14 +86,14 @@ export class SourceWatch {
   async #takeAll(): Promise<void> {
     const { place, settings, intake, signal } = this.#options
     const { waiting, ready } = this.#files.observe(await place.list(settings.folder), monotonicMs())
-    this.#showWaiting(waiting)
+    const left = new Set(waiting)
+    this.#showWaiting(left)
     if (ready.length === 0) return
     const fileType = await intake.fileType(settings.fileType)
-    const left = new Set(waiting)
     for (const file of ready) {
       if (signal.aborted || !this.#hasLease) return
       if (await this.#takeOne(fileType, file)) left.delete(file)
-      this.#showWaiting([...left])
+      this.#showWaiting(left)
     }
   }
 
@@ -136,11 +137,10 @@ export class SourceWatch {
     }
   }
 
-  #showWaiting(files: readonly PlaceFile[]): void {
+  #showWaiting(files: ReadonlySet<PlaceFile>): void {
     const { settings, metrics } = this.#options
-    const oldestMs = Math.min(...files.map(({ modifiedMs }) => modifiedMs))
-    const ageMs = files.length === 0 ? 0 : Math.max(0, systemClock.nowMs() - oldestMs)
-    metrics.waitingFiles(settings.name, files.length, ageMs / 1000)
+    const ageMs = files.size === 0 ? 0 : Math.max(0, systemClock.nowMs() - oldestMs(files))
+    metrics.waitingFiles(settings.name, files.size, ageMs / 1000)
   }
 
   get #leaseKey(): string {
@@ -149,8 +149,10 @@ export class SourceWatch {
 
   /** Records are charged once without it: it only keeps processes from the same work. */
   async #acquire(): Promise<boolean> {
-    const { keys } = this.#options
+    const { keys, spool } = this.#options
     const isNew = await keys.setOnce(this.#leaseKey, this.#token, LEASE_MS)
+    // Copies of a process that has died.
+    if (isNew) await rm(spool, { recursive: true, force: true })
     this.#hasLease = isNew || (await keys.get(this.#leaseKey)) === this.#token
     return this.#hasLease
   }

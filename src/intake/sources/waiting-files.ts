@@ -26,9 +26,8 @@ export class WaitingFiles {
     nowMs: number,
   ): { waiting: PlaceFile[]; ready: PlaceFile[] } {
     const { isNamed, marker } = this.#settings
-    const names = new Set(listed.map(({ name }) => name))
-    const isMarker = (name: string) =>
-      marker !== null && name.endsWith(marker) && names.has(name.slice(0, -marker.length))
+    const modified = new Map(listed.map(({ name, modifiedMs }) => [name, modifiedMs]))
+    const isMarker = (name: string) => marker !== null && name.endsWith(marker)
     const waiting = listed.filter(({ name }) => isNamed(posix.basename(name)) && !isMarker(name))
     const seen = new Map<string, Seen>()
     for (const { name, sizeBytes, modifiedMs } of waiting) {
@@ -38,9 +37,10 @@ export class WaitingFiles {
     }
     this.#seen = seen
     for (const name of this.#postponed.keys()) if (!seen.has(name)) this.#postponed.delete(name)
-    const ready = waiting.filter(({ name }) => {
+    const ready = waiting.filter(({ name, modifiedMs }) => {
       if (nowMs < (this.#postponed.get(name) ?? nowMs)) return false
-      if (marker !== null) return names.has(`${name}${marker}`)
+      // An older one is left of an earlier file of this name.
+      if (marker !== null) return (modified.get(`${name}${marker}`) ?? -1) >= modifiedMs
       return nowMs - (seen.get(name)?.sinceMs ?? nowMs) >= this.#settings.stableMs
     })
     return { waiting, ready }
@@ -49,4 +49,11 @@ export class WaitingFiles {
   postpone(name: string, untilMs: number): void {
     this.#postponed.set(name, untilMs)
   }
+}
+
+/** 0 of none. */
+export function oldestMs(files: Iterable<PlaceFile>): number {
+  let oldest = Number.POSITIVE_INFINITY
+  for (const { modifiedMs } of files) oldest = Math.min(oldest, modifiedMs)
+  return oldest === Number.POSITIVE_INFINITY ? 0 : oldest
 }

@@ -12,7 +12,7 @@ import { readAccountFields } from '../../ledger/account-fields.ts'
 import { openSessionsOf } from '../../ledger/open-sessions.ts'
 import { watchRecorderProgress } from '../../ledger/recorder-progress.ts'
 import { releaseSession } from '../../ledger/release.ts'
-import { compileIdentification, formsOfNumber } from '../../rating/identify.ts'
+import { compileIdentification, formsInBytes, formsOfNumber } from '../../rating/identify.ts'
 import type { ClaimedJob } from '../jobs.ts'
 import type { JobHandler } from '../runner.ts'
 import { eraseAudit } from './erase-audit.ts'
@@ -131,7 +131,8 @@ async function eraseTexts(
     const texts = textsOf([path])
     return path === 'msisdn' ? texts.flatMap((one) => formsOfNumber(one, countryPrefix)) : texts
   })
-  await eraseRejected(stores, written, batches(claimed, 'rejected_records', 'intake'))
+  const searched = written.flatMap((one) => [one, ...formsInBytes(one)])
+  await eraseRejected(stores, searched, batches(claimed, 'rejected_records', 'intake'))
 }
 
 async function eraseDocuments(

@@ -26,6 +26,7 @@ it('those with a number of the subscriber are erased, and dropped if they wait',
   const { catalog } = world.stores()
   // Another subscriber, with a longer number and the same name.
   const other = rejectedRecord(4, '2026-04-01,491700010,Annabel,61')
+  const binary = rejectedRecord(10, 'bf4f0c8001558307620201000010f1')
   const more = rejectedRecord(7, '2026-04-01,01700012,4930555,61')
   await catalog.intakerejected.insertMany([
     rejectedRecord(2, '2026-04-01,+49170001,4930555,61'),
@@ -37,6 +38,10 @@ it('those with a number of the subscriber are erased, and dropped if they wait',
     rejectedRecord(5, '2026-04-01,0170001,4930555,61'),
     rejectedRecord(6, '2026-04-01,4930555,170001,61'),
     more,
+    // Charging data records are hexadecimal; their numbers are TBCD or text.
+    rejectedRecord(8, 'bf4f0c8001558307620201000000f1'),
+    rejectedRecord(9, 'bf4f0f80013232363230313030303030303031'),
+    binary,
   ])
   await world.ok('subscribers', 'erase', { query: { sid }, update: { force: true } })
   const job = () => catalog.jobs.findOne({ subject: `subscribers/${sid}` })
@@ -49,6 +54,9 @@ it('those with a number of the subscriber are erased, and dropped if they wait',
     { ...rejectedRecord(5, ''), ...erased, state: 'dropped' },
     { ...rejectedRecord(6, ''), ...erased, state: 'dropped' },
     more,
+    { ...rejectedRecord(8, ''), ...erased, state: 'dropped' },
+    { ...rejectedRecord(9, ''), ...erased, state: 'dropped' },
+    binary,
   ])
-  expect((await job())?.counts).toMatchObject({ rejected_records: 4 })
+  expect((await job())?.counts).toMatchObject({ rejected_records: 6 })
 })

@@ -12,6 +12,8 @@ export interface S3Server {
   readonly objects: Map<string, Buffer>
   /** Answers the next request with this status and code of S3. */
   failNext(status: number, code: string): void
+  /** Ends the connection within the body of the next answer that has one. */
+  cutNext(): void
   close(): Promise<void>
 }
 
@@ -29,11 +31,13 @@ interface S3Answer {
   readonly headers?: Readonly<Record<string, string>>
 }
 
-const MODIFIED = new Date('2026-01-02T03:04:05.000Z')
+/** Lists of MinIO have milliseconds, `Last-Modified` has not. */
+const MODIFIED = new Date('2026-01-02T03:04:05.678Z')
 
 export async function startS3Server(options: S3ServerOptions): Promise<S3Server> {
   const objects = new Map<string, Buffer>()
   let failure: S3Answer | null = null
+  let isCut = false
   const server = createServer(async (request, response) => {
     const body = await bodyOf(request)
     const problem = signatureProblem(request, body, options)
@@ -43,7 +47,10 @@ export async function startS3Server(options: S3ServerOptions): Promise<S3Server>
         : { status: 403, body: errorText(problem) }
     failure = null
     response.writeHead(answer.status, answer.headers)
-    response.end(answer.body)
+    if (isCut && answer.body !== undefined) {
+      isCut = false
+      response.write(answer.body.slice(0, 1), () => response.destroy())
+    } else response.end(answer.body)
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   return {
@@ -51,6 +58,9 @@ export async function startS3Server(options: S3ServerOptions): Promise<S3Server>
     objects,
     failNext(status, code) {
       failure = { status, body: errorText(code) }
+    },
+    cutNext() {
+      isCut = true
     },
     close: () =>
       new Promise((resolve) => {
@@ -163,6 +173,7 @@ function answerTo(
 
 function listOf(query: URLSearchParams, objects: Map<string, Buffer>, pageSize: number): S3Answer {
   const prefix = query.get('prefix') ?? ''
+  const isEncoded = query.get('encoding-type') === 'url'
   const start = Number(query.get('continuation-token') ?? 0)
   const keys = [...objects.keys()]
     .map((key) => key.slice('bucket/'.length))
@@ -171,13 +182,16 @@ function listOf(query: URLSearchParams, objects: Map<string, Buffer>, pageSize: 
   const end = start + pageSize
   const contents = keys.slice(start, end).map((key) => {
     const size = objects.get(`bucket/${key}`)?.length
+    const name = isEncoded ? encodeURIComponent(key).replaceAll('%20', '+') : xml(key)
     return (
-      `<Contents><Key>${xml(key)}</Key><LastModified>${MODIFIED.toISOString()}</LastModified>` +
+      `<Contents><Key>${name}</Key><LastModified>${MODIFIED.toISOString()}</LastModified>` +
       `<Size>${size}</Size><Owner><ID>1</ID></Owner></Contents>`
     )
   })
   const more = end < keys.length ? `<NextContinuationToken>${end}</NextContinuationToken>` : ''
-  return { status: 200, body: `<ListBucketResult>${contents.join('')}${more}</ListBucketResult>` }
+  const encoding = isEncoded ? '<EncodingType>url</EncodingType>' : ''
+  const body = `<ListBucketResult>${contents.join('')}${more}${encoding}</ListBucketResult>`
+  return { status: 200, body }
 }
 
 function xml(text: string): string {

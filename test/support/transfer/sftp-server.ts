@@ -23,6 +23,10 @@ export interface SftpServer {
   readonly logins: string[]
   /** Ends the connections; the next one is accepted. */
   dropConnections(): void
+  /** Ends the channels; the connections stay. */
+  dropChannels(): void
+  /** Answers no request from now on; the connections stay. */
+  silence(): void
   close(): Promise<void>
 }
 
@@ -37,7 +41,9 @@ export interface SftpServerOptions {
 export async function startSftpServer(options: SftpServerOptions): Promise<SftpServer> {
   const { private: hostKey } = ssh2.utils.generateKeyPairSync('ed25519')
   const connections = new Set<Connection>()
+  const channels = new Set<SFTPWrapper>()
   const logins: string[] = []
+  let isSilent = false
   const server = new ssh2.Server({ hostKeys: [hostKey] }, (client) => {
     connections.add(client)
     client.on('error', () => undefined)
@@ -53,7 +59,12 @@ export async function startSftpServer(options: SftpServerOptions): Promise<SftpS
       context.accept()
     })
     client.on('session', (accept) => {
-      accept().on('sftp', (acceptSftp) => serve(acceptSftp(), options.folder))
+      accept().on('sftp', (acceptSftp) => {
+        const sftp = acceptSftp()
+        channels.add(sftp)
+        sftp.on('close', () => channels.delete(sftp))
+        serve(sftp, options.folder, () => isSilent)
+      })
     })
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
@@ -65,6 +76,12 @@ export async function startSftpServer(options: SftpServerOptions): Promise<SftpS
     hostKey: fingerprint(ssh2.utils.parseKey(hostKey) as ParsedKey),
     logins,
     dropConnections,
+    dropChannels() {
+      for (const sftp of channels) sftp.end()
+    },
+    silence() {
+      isSilent = true
+    },
     close() {
       dropConnections()
       return new Promise((resolve) => server.close(() => resolve()))
@@ -90,7 +107,7 @@ interface OpenFolder {
   isRead: boolean
 }
 
-function serve(sftp: SFTPWrapper, root: string): void {
+function serve(sftp: SFTPWrapper, root: string, isSilent: () => boolean): void {
   const handles = new Map<number, FileHandle | OpenFolder>()
   let next = 0
   const opened = (id: number, handle: FileHandle | OpenFolder) => {
@@ -103,7 +120,7 @@ function serve(sftp: SFTPWrapper, root: string): void {
   const of = (handle: Buffer) => handles.get(handle.readUInt32BE())
   const pathOf = (path: string) => join(root, join('/', path))
   const answer = (id: number, act: () => Promise<unknown>) => {
-    act().catch((error) => sftp.status(id, statusOf(error)))
+    if (!isSilent()) act().catch((error) => sftp.status(id, statusOf(error)))
   }
   const done = (id: number, act: () => Promise<unknown>) => {
     answer(id, async () => {
@@ -131,7 +148,9 @@ function serve(sftp: SFTPWrapper, root: string): void {
   sftp.on('FSTAT', (id, handle) =>
     answer(id, async () => sftp.attrs(id, attributesOf(await (of(handle) as FileHandle).stat()))),
   )
-  sftp.on('FSETSTAT', (id) => sftp.status(id, STATUS_CODE.OK))
+  sftp.on('FSETSTAT', (id, handle, { mode }) =>
+    done(id, async () => mode !== undefined && (of(handle) as FileHandle).chmod(mode)),
+  )
   sftp.on('CLOSE', (id, handle) =>
     done(id, async () => {
       const file = of(handle)

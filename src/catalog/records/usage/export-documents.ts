@@ -6,7 +6,7 @@ export interface PlannedExport {
   readonly tag: string
   /** The last line of the collection that the file takes into account. */
   readonly to: ObjectId
-  /** Of the name of the file: a repetition has it also after other settings. */
+  /** A repetition keeps the format, and so the name of the file, when settings have changed. */
   readonly format: 'csv' | 'jsonl'
   readonly gzip: boolean
 }
