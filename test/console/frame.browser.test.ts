@@ -118,7 +118,7 @@ describe.skipIf(CHROMIUM === undefined)('the keyboard alone', () => {
     await page.reload()
     await page.getByText(/Redis/).first().waitFor()
     const names: string[] = []
-    for (let tabs = 0; tabs < 20; tabs += 1) {
+    for (let tabs = 0; tabs < 21; tabs += 1) {
       await page.keyboard.press('Tab')
       names.push(
         await page.evaluate(() => {
