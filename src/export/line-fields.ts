@@ -4,7 +4,7 @@ import { LINE, RECORD_COMPOUNDS } from '../catalog/records/record-schemas.ts'
 import { valueIn } from '../entities/export/cells.ts'
 import type { ExportedLine } from './cut.ts'
 
-/** The first path that no line can have; undefined if there is none. */
+/** The first path that no line can have; undefined if lines can have all of them. */
 export function unknownField(paths: readonly string[]): string | undefined {
   return paths.find((path) => {
     const [first = '', ...rest] = path.split('.')

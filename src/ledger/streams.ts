@@ -280,7 +280,7 @@ export async function oldestEntryMs({ redis, keys }: Ledger): Promise<number | n
 
 /**
  * The oldest entry of a partition that recorders have read so often and not recorded, as
- * `PARTITION/ID`; null if there is none. Each failed attempt to record it is a read.
+ * `PARTITION/ID`; null without such an entry. Each failed attempt to record it is a read.
  */
 export async function entryNotRecorded(
   { redis, keys }: Ledger,

@@ -19,7 +19,7 @@ import { rateService } from '../../rating/program.ts'
 import type { RatedService } from '../../rating/rated-service-cache.ts'
 import { RerateOrder } from './rerate-order.ts'
 
-/** A recorded line, and the profile of its subscriber at its time; null if there is none. */
+/** A recorded line, and the profile of its subscriber at its time; null without one. */
 export interface RerateInput {
   readonly line: RealtimeLineDocument
   readonly profile: SubscriberProfile | Error | null

@@ -197,7 +197,7 @@ interface ValueHead {
 const TAG_BYTES_MAX = 4
 const LENGTH_BYTES_MAX = 4
 
-/** Null if it does not end in the bytes; a text is why there is none (X.690 clause 8.1). */
+/** Null if it does not end in the bytes; a text says what is wrong (X.690 clause 8.1). */
 function valueHead(bytes: Buffer, from: number): ValueHead | string | null {
   const first = bytes[from]
   if (first === undefined) return null
