@@ -1,11 +1,17 @@
 /**
- * Usage that was recorded after the end of its cycle: what no confirmed invoice has of a line is a
- * line of its own, a copy with the difference. Pure.
+ * Usage that was recorded or rerated after the end of its cycle: what no confirmed invoice has of a
+ * line is a line of its own, a copy with the difference. If its taxes are others than before, one
+ * copy returns the former charge, and another one has the new charge: documents compute a tax from
+ * the amounts of lines with the same taxes. Pure.
  */
 import { createHash } from 'node:crypto'
 import type { CycleUsageDocument } from '../../catalog/records/money/cycle-line.ts'
 import type { RealtimeLineDocument } from '../../catalog/records/usage/line-document.ts'
-import type { Charged, Uninvoiced } from '../../catalog/records/usage/uninvoiced.ts'
+import {
+  type Charged,
+  hasSameTaxes,
+  type Uninvoiced,
+} from '../../catalog/records/usage/uninvoiced.ts'
 import type { LineTax } from '../../domain/tax.ts'
 import { Exact } from '../../rating/line-tax.ts'
 import type { MoneyFormat } from '../currency.ts'
@@ -33,7 +39,6 @@ export function chargedBeyond(line: Charged, former: Charged | null): Charged {
   }
 }
 
-/** Versions of a line have the same taxes. */
 function taxesBeyond(taxes: readonly LineTax[], former: readonly LineTax[]): LineTax[] {
   const minus = (a: number, b: number) => new Exact(a).minus(b).toNumber()
   return taxes.map(({ amount_before_rounding: _, ...tax }) => {
@@ -49,22 +54,41 @@ function taxesBeyond(taxes: readonly LineTax[], former: readonly LineTax[]): Lin
   })
 }
 
-export function isCharge({ usagev, exact }: Charged): boolean {
-  return usagev !== 0 || !new Exact(exact.final_charge).isZero()
+function returned(charge: Charged): Charged {
+  const nothing = chargedBeyond(charge, charge)
+  return chargedBeyond(nothing, charge)
 }
+
+function isCharge({ usagev, exact: { aprice, final_charge } }: Charged): boolean {
+  return usagev !== 0 || [aprice, final_charge].some((amount) => !new Exact(amount).isZero())
+}
+
+type Copy = Charged & Pick<CycleUsageDocument, 'late_of' | 'charge_op' | 'billrun'>
 
 /** Lines without what later invoices have of them. */
 export function withoutTaken<Line extends Charged & { readonly stamp: string }>(
   lines: readonly Line[],
-  taken: readonly (Charged & { readonly late_of: string })[],
+  taken: readonly Copy[],
 ): Line[] {
   if (taken.length === 0) return [...lines]
   return lines.flatMap((line) => {
     const copies = taken.filter((copy) => copy.late_of === line.stamp)
     if (copies.length === 0) return [line]
-    const left = copies.reduce<Charged>((charge, copy) => chargedBeyond(charge, copy), line)
+    const left = chargedBefore(line, copies)
     return isCharge(left) ? [{ ...line, ...left }] : []
   })
+}
+
+/** The charge before its copies; a returned one is that before the copies of its cycle. */
+function chargedBefore(line: Charged, copies: readonly Copy[]): Charged {
+  const returns = copies
+    .filter(({ charge_op: op }) => op === 'refund')
+    .sort((a, b) => (a.billrun < b.billrun ? -1 : 1))
+  const [first] = returns
+  const before =
+    first === undefined ? copies : copies.filter((copy) => copy.billrun < first.billrun)
+  const charge = first === undefined ? line : returned(first)
+  return before.reduce<Charged>((left, copy) => chargedBeyond(left, copy), charge)
 }
 
 interface LateUsageRun {
@@ -74,15 +98,29 @@ interface LateUsageRun {
   readonly nowMs: number
 }
 
-/** The line of the run for it. Its stamp is the same in a repeated run. */
-export function lateUsageDocument(
+/** The lines of the run for it. Their stamps are the same in a repeated run. */
+export function lateUsageDocuments(run: LateUsageRun, line: LateUsage): CycleUsageDocument[] {
+  const { former } = line.uninvoiced
+  if (former !== null && !hasSameTaxes(line, former)) {
+    return [
+      lateUsageDocument(run, line, returned(former), 'refund'),
+      lateUsageDocument(run, line, chargedBeyond(line, null), 'charge'),
+    ]
+  }
+  const beyond = chargedBeyond(line, former)
+  return isCharge(beyond) ? [lateUsageDocument(run, line, beyond, 'charge')] : []
+}
+
+function lateUsageDocument(
   { aid, cycleKey, money, nowMs }: LateUsageRun,
   line: LateUsage,
+  beyond: Charged,
+  op: CycleUsageDocument['charge_op'],
 ): CycleUsageDocument {
   const { stamp, sid, usaget, arate_key, plan, billrun, urt, last_urt, uninvoiced } = line
-  const beyond = chargedBeyond(line, uninvoiced.former)
-  const id = `late/${stamp}`
-  const [charged, invoiced] = [line.exact.aprice, uninvoiced.former?.exact.aprice ?? '0'].map(money)
+  const id = op === 'charge' ? `late/${stamp}` : `late/${stamp}/${op}`
+  const { former } = uninvoiced
+  const [charged, invoiced] = [line.exact.aprice, former?.exact.aprice ?? '0'].map(money)
   return {
     stamp: createHash('sha256').update(`${aid}/${cycleKey}/${id}`).digest('hex').slice(0, 32),
     v: 1,
@@ -99,14 +137,17 @@ export function lateUsageDocument(
     billrun: cycleKey,
     charged_billrun: billrun,
     charge_amount: beyond.exact.aprice,
-    charge_op: 'charge',
+    charge_op: op,
     is_upfront: false,
     urt,
     start: urt,
     end: last_urt,
     process_time: new Date(nowMs),
     explain: {
-      rule: 'usage recorded after its cycle',
+      rule:
+        former !== null && former.usagev === line.usagev
+          ? 'usage whose price changed after its cycle'
+          : 'usage recorded after its cycle',
       entity: { kind: 'rate', key: arate_key },
       from: urt.toISOString(),
       to: last_urt.toISOString(),

@@ -24,11 +24,16 @@ export interface InputDigest {
 interface DigestedLine {
   readonly stamp: string
   readonly aprice?: unknown
+  readonly final_charge?: unknown
   readonly usagev?: unknown
+  readonly tax_data?: { readonly taxes?: readonly { readonly key: string }[] }
 }
 
 const DIGEST_LENGTH = 16
-const DIGESTED_FIELDS = { _id: 0, aid: 1, stamp: 1, v: 1, aprice: 1, usagev: 1, uninvoiced: 1 }
+const DIGESTED_FIELDS = {
+  ...{ _id: 0, aid: 1, stamp: 1, v: 1 },
+  ...{ aprice: 1, final_charge: 1, usagev: 1, 'tax_data.taxes.key': 1, uninvoiced: 1 },
+}
 
 /** `moved`: lines that the invoice moves to its cycle. */
 export function inputDigest(
@@ -40,7 +45,12 @@ export function inputDigest(
     stamp: line.stamp,
   }))
   const lines: DigestedLine[] = [...own, ...beyond, ...taken, ...moved]
-  const texts = lines.map(({ stamp, aprice, usagev }) => `${stamp} ${aprice} ${usagev}`).sort()
+  const texts = lines
+    .map(({ stamp, aprice, final_charge, usagev, tax_data }) => {
+      const taxes = tax_data?.taxes?.map(({ key }) => key) ?? []
+      return [stamp, aprice, final_charge, usagev, ...taxes].join(' ')
+    })
+    .sort()
   const hash = createHash('sha256').update(texts.join('\n')).digest('hex')
   return { lines: lines.length, digest: hash.slice(0, DIGEST_LENGTH) }
 }
