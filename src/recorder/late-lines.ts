@@ -111,5 +111,7 @@ function markOf(
 
 /** Such as a line whose session has ended without further usage. */
 function isSameCharge(one: Charged, other: Charged): boolean {
-  return one.usagev === other.usagev && one.exact.final_charge === other.exact?.final_charge
+  const isSameOf = (amount: 'aprice' | 'final_charge') =>
+    one.exact[amount] === other.exact?.[amount]
+  return one.usagev === other.usagev && isSameOf('aprice') && isSameOf('final_charge')
 }

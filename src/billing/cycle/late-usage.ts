@@ -33,11 +33,15 @@ export function chargedBeyond(line: Charged, former: Charged | null): Charged {
   }
 }
 
-/** Versions of a line have the same taxes. */
+/** Versions of a line have the same taxes, unless it was rerated: then former ones are returned. */
 function taxesBeyond(taxes: readonly LineTax[], former: readonly LineTax[]): LineTax[] {
   const minus = (a: number, b: number) => new Exact(a).minus(b).toNumber()
-  return taxes.map(({ amount_before_rounding: _, ...tax }) => {
-    const other = former.find(({ key, tax: rate }) => key === tax.key && rate === tax.tax)
+  const isSame = (one: LineTax) => (tax: LineTax) => one.key === tax.key && one.tax === tax.tax
+  const gone = former
+    .filter((tax) => !taxes.some(isSame(tax)))
+    .map((tax) => ({ ...tax, amount: 0, ...('embedded_amount' in tax && { embedded_amount: 0 }) }))
+  return [...taxes, ...gone].map(({ amount_before_rounding: _, ...tax }) => {
+    const other = former.find(isSame(tax))
     const embedded = tax.embedded_amount
     return {
       ...tax,
@@ -50,7 +54,8 @@ function taxesBeyond(taxes: readonly LineTax[], former: readonly LineTax[]): Lin
 }
 
 export function isCharge({ usagev, exact }: Charged): boolean {
-  return usagev !== 0 || !new Exact(exact.final_charge).isZero()
+  const isZero = (amount: string) => new Exact(amount).isZero()
+  return usagev !== 0 || !isZero(exact.final_charge) || !isZero(exact.aprice)
 }
 
 /** Lines without what later invoices have of them. */
@@ -81,6 +86,8 @@ export function lateUsageDocument(
 ): CycleUsageDocument {
   const { stamp, sid, usaget, arate_key, plan, billrun, urt, last_urt, uninvoiced } = line
   const beyond = chargedBeyond(line, uninvoiced.former)
+  const isPrice = beyond.usagev === 0
+  const since = uninvoiced.since.toISOString()
   const id = `late/${stamp}`
   const [charged, invoiced] = [line.exact.aprice, uninvoiced.former?.exact.aprice ?? '0'].map(money)
   return {
@@ -106,12 +113,12 @@ export function lateUsageDocument(
     end: last_urt,
     process_time: new Date(nowMs),
     explain: {
-      rule: 'usage recorded after its cycle',
+      rule: isPrice ? 'usage priced again after its cycle' : 'usage recorded after its cycle',
       entity: { kind: 'rate', key: arate_key },
       from: urt.toISOString(),
       to: last_urt.toISOString(),
       notes: [
-        `of cycle ${billrun}, recorded since ${uninvoiced.since.toISOString()}`,
+        `of cycle ${billrun}, ${isPrice ? 'changed' : 'recorded'} since ${since}`,
         `charged ${charged}, invoiced ${invoiced}`,
       ],
     },

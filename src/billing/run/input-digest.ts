@@ -25,10 +25,14 @@ interface DigestedLine {
   readonly stamp: string
   readonly aprice?: unknown
   readonly usagev?: unknown
+  readonly final_charge?: unknown
 }
 
 const DIGEST_LENGTH = 16
-const DIGESTED_FIELDS = { _id: 0, aid: 1, stamp: 1, v: 1, aprice: 1, usagev: 1, uninvoiced: 1 }
+const DIGESTED_FIELDS = {
+  ...{ _id: 0, aid: 1, stamp: 1, v: 1, uninvoiced: 1 },
+  ...{ aprice: 1, usagev: 1, final_charge: 1 },
+}
 
 /** `moved`: lines that the invoice moves to its cycle. */
 export function inputDigest(
@@ -40,7 +44,11 @@ export function inputDigest(
     stamp: line.stamp,
   }))
   const lines: DigestedLine[] = [...own, ...beyond, ...taken, ...moved]
-  const texts = lines.map(({ stamp, aprice, usagev }) => `${stamp} ${aprice} ${usagev}`).sort()
+  const texts = lines
+    .map(({ stamp, aprice, usagev, final_charge }) => {
+      return `${stamp} ${aprice} ${usagev} ${final_charge}`
+    })
+    .sort()
   const hash = createHash('sha256').update(texts.join('\n')).digest('hex')
   return { lines: lines.length, digest: hash.slice(0, DIGEST_LENGTH) }
 }

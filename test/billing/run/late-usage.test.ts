@@ -4,7 +4,7 @@ import { resetRun } from '../../../src/billing/run/runs.ts'
 import { type Catalog, withGuards } from '../../../src/catalog/connection.ts'
 import { ACTOR } from '../../support/billing/books.ts'
 import { cycleOf, RUN_MS, useCycle } from '../../support/billing/cycle-fixture.ts'
-import { addPlan, usageOf, useLateUsage } from '../../support/billing/late-usage.ts'
+import { addPlan, usageOf, useLateUsage, VAT } from '../../support/billing/late-usage.ts'
 
 const cycle = useCycle()
 const { record, run, runAccount, confirm, total, invoiced, line, source } = useLateUsage(cycle)
@@ -57,6 +57,47 @@ describe('usage that is recorded after its invoice was confirmed', () => {
     await runAndConfirm(AUGUST)
     expect([await total(AUGUST), await invoiced()]).toEqual(['0', 5])
     for (const key of [JUNE, JULY, AUGUST]) await source(key)
+  })
+
+  it('is a credit if its price has fallen, with the taxes of both', async () => {
+    await begin()
+    await record(usageOf('a', 1, 2))
+    cycle.at(RUN_MS)
+    await runAndConfirm(JUNE)
+    const taxes = [{ ...VAT, key: 'LOW', rate: '0.05' }]
+    await record(usageOf('a', 2, 2, { charged: 1_500_000, taxes }))
+    expect(await line('a')).toMatchObject({ v: 2, uninvoiced: { former: { aprice: 2 } } })
+    cycle.at(JULY_MS)
+    await runAndConfirm(JULY)
+    const copies = (await cycle.lines()).filter(({ type }) => type === 'usage')
+    expect(copies).toMatchObject([
+      {
+        ...{ usagev: 0, aprice: -0.5, final_charge: -0.765 },
+        tax_data: {
+          taxes: [
+            { key: 'LOW', amount: 0.075 },
+            { key: 'VAT', amount: -0.34 },
+          ],
+        },
+      },
+    ])
+    expect([await total(JUNE), await total(JULY), await invoiced()]).toEqual(['2', '-0.5', 1.5])
+    for (const key of [JUNE, JULY]) await source(key)
+  })
+
+  it('is invoiced if only the tax within its price has changed', async () => {
+    await begin()
+    await record(usageOf('a', 1, 2, { taxes: [] }))
+    cycle.at(RUN_MS)
+    await runAndConfirm(JUNE)
+    await record(usageOf('a', 2, 2, { charged: 1_000_000, taxes: [{ ...VAT, rate: '1' }] }))
+    expect(await line('a')).toMatchObject({
+      final_charge: 2,
+      uninvoiced: { former: { aprice: 2 } },
+    })
+    cycle.at(JULY_MS)
+    await runAndConfirm(JULY)
+    expect([await total(JULY), await invoiced()]).toEqual(['-1', 1])
   })
 
   it('is the difference for a session that began before, each time it grows', async () => {
