@@ -113,5 +113,8 @@ function markOf(
 function isSameCharge(one: Charged, other: Charged): boolean {
   const isSameOf = (amount: 'aprice' | 'final_charge') =>
     one.exact[amount] === other.exact?.[amount]
-  return one.usagev === other.usagev && isSameOf('aprice') && isSameOf('final_charge')
+  const taxesOf = ({ tax_data: { taxes } }: Charged) => taxes.map(({ key, tax }) => `${key} ${tax}`)
+  const hasSameTaxes = taxesOf(one).join() === taxesOf(other).join()
+  const isSameAmount = isSameOf('aprice') && isSameOf('final_charge')
+  return one.usagev === other.usagev && isSameAmount && hasSameTaxes
 }

@@ -19,7 +19,7 @@ import {
   type StoredRevision,
 } from './input.ts'
 import { invoiceDocument } from './invoice.ts'
-import { chargedBeyond, isCharge, lateUsageDocument } from './late-usage.ts'
+import { lateUsageDocuments } from './late-usage.ts'
 import { lineDocuments } from './line-documents.ts'
 import { revisionBefore } from './overrides.ts'
 import { type Holder, holdersOf } from './timeline.ts'
@@ -142,10 +142,8 @@ function lateLines(input: AccountCycle): CycleUsageDocument[] {
   const { aid, cycle, settings, nowMs } = input
   const context = { aid, cycleKey: cycle.key, money: moneyFormat(settings.currencyCode), nowMs }
   return input.late
-    .filter(
-      (line) => isInvoiced(input, line) && isCharge(chargedBeyond(line, line.uninvoiced.former)),
-    )
-    .map((line) => lateUsageDocument(context, line))
+    .filter((line) => isInvoiced(input, line))
+    .flatMap((line) => lateUsageDocuments(context, line))
 }
 
 /** A subscriber that has ended pays its remaining installments now. */

@@ -33,13 +33,11 @@ export function chargedBeyond(line: Charged, former: Charged | null): Charged {
   }
 }
 
-/** Versions of a line have the same taxes, unless it was rerated: then former ones are returned. */
+/** Versions of a line have the same taxes, unless it was rerated. */
 function taxesBeyond(taxes: readonly LineTax[], former: readonly LineTax[]): LineTax[] {
   const minus = (a: number, b: number) => new Exact(a).minus(b).toNumber()
   const isSame = (one: LineTax) => (tax: LineTax) => one.key === tax.key && one.tax === tax.tax
-  const gone = former
-    .filter((tax) => !taxes.some(isSame(tax)))
-    .map((tax) => ({ ...tax, amount: 0, ...('embedded_amount' in tax && { embedded_amount: 0 }) }))
+  const gone = former.filter((tax) => !taxes.some(isSame(tax))).map(withoutAmount)
   return [...taxes, ...gone].map(({ amount_before_rounding: _, ...tax }) => {
     const other = former.find(isSame(tax))
     const embedded = tax.embedded_amount
@@ -53,7 +51,11 @@ function taxesBeyond(taxes: readonly LineTax[], former: readonly LineTax[]): Lin
   })
 }
 
-export function isCharge({ usagev, exact }: Charged): boolean {
+function withoutAmount(tax: LineTax): LineTax {
+  return { ...tax, amount: 0, ...('embedded_amount' in tax && { embedded_amount: 0 }) }
+}
+
+function isCharge({ usagev, exact }: Charged): boolean {
   const isZero = (amount: string) => new Exact(amount).isZero()
   return usagev !== 0 || !isZero(exact.final_charge) || !isZero(exact.aprice)
 }
@@ -68,8 +70,16 @@ export function withoutTaken<Line extends Charged & { readonly stamp: string }>(
     const copies = taken.filter((copy) => copy.late_of === line.stamp)
     if (copies.length === 0) return [line]
     const left = copies.reduce<Charged>((charge, copy) => chargedBeyond(charge, copy), line)
-    return isCharge(left) ? [{ ...line, ...left }] : []
+    return isCharge(left) ? [{ ...line, ...left, tax_data: withTaxesLeft(left) }] : []
   })
+}
+
+/** Without taxes that a later invoice has returned. */
+function withTaxesLeft({ tax_data }: Charged): Charged['tax_data'] {
+  const taxes = tax_data.taxes.filter((tax) => tax.amount !== 0 || (tax.embedded_amount ?? 0) !== 0)
+  if (taxes.length === 0 || taxes.length === tax_data.taxes.length) return tax_data
+  const rates = taxes.reduce((sum, { tax }) => sum.plus(tax), new Exact(0))
+  return { ...tax_data, total_tax: rates.toNumber(), taxes }
 }
 
 interface LateUsageRun {
@@ -79,16 +89,47 @@ interface LateUsageRun {
   readonly nowMs: number
 }
 
-/** The line of the run for it. Its stamp is the same in a repeated run. */
-export function lateUsageDocument(
+/**
+ * The lines of the run for it: the difference; or what was invoiced before, with the opposite sign,
+ * and the charge, if they have different taxes. Their stamps are the same in a repeated run.
+ */
+export function lateUsageDocuments(run: LateUsageRun, line: LateUsage): CycleUsageDocument[] {
+  const { former } = line.uninvoiced
+  const id = `late/${line.stamp}`
+  const parts =
+    former === null || taxesOf(former) === taxesOf(line)
+      ? [{ id, charge: chargedBeyond(line, former) }]
+      : [
+          { id: `${id}/former`, charge: chargedBeyond(nothingOf(former), former) },
+          { id, charge: chargedBeyond(line, null) },
+        ]
+  return parts
+    .filter(({ charge }) => isCharge(charge))
+    .map(({ id: each, charge }) => lateUsageDocument(run, line, each, charge))
+}
+
+function taxesOf({ tax_data: { taxes } }: Charged): string {
+  return JSON.stringify(taxes.map(({ key, tax }) => [key, tax]))
+}
+
+/** No charge, with the same taxes. */
+function nothingOf({ tax_data }: Charged): Charged {
+  return {
+    ...{ usagev: 0, aprice: 0, final_charge: 0 },
+    tax_data: { ...tax_data, total_amount: 0, taxes: tax_data.taxes.map(withoutAmount) },
+    exact: { aprice: '0', tax: '0', final_charge: '0' },
+  }
+}
+
+function lateUsageDocument(
   { aid, cycleKey, money, nowMs }: LateUsageRun,
   line: LateUsage,
+  id: string,
+  beyond: Charged,
 ): CycleUsageDocument {
   const { stamp, sid, usaget, arate_key, plan, billrun, urt, last_urt, uninvoiced } = line
-  const beyond = chargedBeyond(line, uninvoiced.former)
-  const isPrice = beyond.usagev === 0
+  const isPrice = uninvoiced.former?.usagev === line.usagev
   const since = uninvoiced.since.toISOString()
-  const id = `late/${stamp}`
   const [charged, invoiced] = [line.exact.aprice, uninvoiced.former?.exact.aprice ?? '0'].map(money)
   return {
     stamp: createHash('sha256').update(`${aid}/${cycleKey}/${id}`).digest('hex').slice(0, 32),

@@ -26,12 +26,13 @@ interface DigestedLine {
   readonly aprice?: unknown
   readonly usagev?: unknown
   readonly final_charge?: unknown
+  readonly tax_data?: unknown
 }
 
 const DIGEST_LENGTH = 16
 const DIGESTED_FIELDS = {
   ...{ _id: 0, aid: 1, stamp: 1, v: 1, uninvoiced: 1 },
-  ...{ aprice: 1, usagev: 1, final_charge: 1 },
+  ...{ aprice: 1, usagev: 1, final_charge: 1, 'tax_data.taxes.key': 1 },
 }
 
 /** `moved`: lines that the invoice moves to its cycle. */
@@ -45,12 +46,18 @@ export function inputDigest(
   }))
   const lines: DigestedLine[] = [...own, ...beyond, ...taken, ...moved]
   const texts = lines
-    .map(({ stamp, aprice, usagev, final_charge }) => {
-      return `${stamp} ${aprice} ${usagev} ${final_charge}`
+    .map(({ stamp, aprice, usagev, final_charge, tax_data }) => {
+      return `${stamp} ${aprice} ${usagev} ${final_charge} ${taxKeysOf(tax_data)}`
     })
     .sort()
   const hash = createHash('sha256').update(texts.join('\n')).digest('hex')
   return { lines: lines.length, digest: hash.slice(0, DIGEST_LENGTH) }
+}
+
+/** Other taxes may have the same amount. */
+function taxKeysOf(data: unknown): string {
+  const { taxes = [] } = (data ?? {}) as { readonly taxes?: readonly { readonly key: string }[] }
+  return taxes.map(({ key }) => key).join()
 }
 
 interface Computed {
