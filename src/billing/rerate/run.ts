@@ -30,6 +30,7 @@ import type { RepricedLine } from './rerate-cycle.ts'
 const ACCOUNTS_AT_ONCE = 50
 /** Lines of one commit, by default. */
 const LINES_MAX = 1_000
+const AT_ONCE = 5
 const ATTEMPTS_MAX = 100
 /** Refused lines that are named. */
 const REFUSED_MAX = 100
@@ -138,18 +139,22 @@ export class RerateRun {
     const refuse = refuseKept(await readKept(ledger, aids, now()))
     // It gives accounts up for good, so each round has its own.
     const recorded = new Set(await watchRecorderProgress(ledger).waitForEach(aids))
-    let rest: Rest[] = []
-    for (const found of accounts.filter(({ aid }) => recorded.has(aid))) {
+    const planned = async (found: AccountInCycle) => {
       const prices = await this.#price(found, refuse)
       const former = begun.find(({ _id }) => _id === this.#idOf(found))
-      rest.push(this.#planned(prices, prices.changes, former))
+      return this.#planned(prices, prices.changes, former)
     }
+    let rest = await overlapping(
+      accounts.filter(({ aid }) => recorded.has(aid)),
+      planned,
+    )
     while (rest.length > 0) {
       await this.#plan(rest.map(({ document }) => document))
-      const finished: RerateDocument[] = []
-      for (const { document } of rest) {
-        if (document.state === 'planned') finished.push(await this.#commit(document))
-      }
+      const planned = rest.map(({ document }) => document)
+      const finished = await overlapping(
+        planned.filter(({ state }) => state === 'planned'),
+        (document) => this.#commit(document),
+      )
       if (finished.length > 0) await this.#finish(finished)
       rest = rest.flatMap(({ prices, left, document }) => {
         const known = finished.find(({ _id }) => _id === document._id)
@@ -254,6 +259,15 @@ export class RerateRun {
   #idOf(found: AccountInCycle): string {
     return rerateIdOf(found.request ?? this.#job.id.toHexString(), found)
   }
+}
+
+/** The results in order; a few at once, so that the stores and this thread work at the same time. */
+async function overlapping<T, R>(all: readonly T[], work: (one: T) => Promise<R>): Promise<R[]> {
+  const results: R[] = []
+  for (let at = 0; at < all.length; at += AT_ONCE) {
+    results.push(...(await Promise.all(all.slice(at, at + AT_ONCE).map(work))))
+  }
+  return results
 }
 
 /** `request`: id of the job, or of the queued request. */
