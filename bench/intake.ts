@@ -1,6 +1,7 @@
 /**
  * Records per second of `tollgate intake`: from the file until they are charged, and until their
- * lines are in MongoDB, as a ratio to inserting as many lines raw in the same run.
+ * lines are in MongoDB, as a ratio to inserting as many lines raw in the same run. With `--rerate`
+ * the subscribers are postpaid, and all lines are rerated at other prices afterwards.
  */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -17,7 +18,7 @@ import { createLedger } from '../src/ledger/ledger.ts'
 import { oldestEntryMs } from '../src/ledger/streams.ts'
 import { createLogger } from '../src/runtime/log.ts'
 import { openRedis } from '../src/store/redis.ts'
-import { FIRST_SID, populate } from '../test/support/product/population.ts'
+import { type Entity, FIRST_SID, populate } from '../test/support/product/population.ts'
 import { type Product, ROOT, startProduct } from '../test/support/product/product.ts'
 import { round } from './measure/load.ts'
 import { anonymousMib, byQuarter } from './measure/memory.ts'
@@ -27,6 +28,7 @@ const { values } = parseArgs({
   options: {
     records: { type: 'string', default: '5000000' },
     subscribers: { type: 'string', default: '20000' },
+    rerate: { type: 'boolean', default: false },
   },
 })
 const RECORDS = Number(values.records)
@@ -37,12 +39,27 @@ const RAW_AT_ONCE = 2
 const SAMPLED_LINES = 20_000
 const LOOK_MS = 200
 const GOAL = 0.3
+/** Of rerating: to the records that the intake records. */
+const RERATE_GOAL = 0.5
 const GIB = 1024 ** 3
 /** Enough for any run: micros of money, bytes of data. */
 const CREDITS = [
   { prepaidIncludeId: 1, amount: 1_000_000_000_000 },
   { prepaidIncludeId: 2, amount: 1000 * GIB },
 ]
+const POSTPAID: Entity = {
+  collection: 'plans',
+  document: {
+    name: 'BENCH_POSTPAID',
+    description: 'Postpaid',
+    connection_type: 'postpaid',
+    price: [{ from: 0, to: 'UNLIMITED', price: 0 }],
+    recurrence: { frequency: 1, start: 1 },
+    upfront: false,
+  },
+}
+/** Paths of prices of the demo catalogue, by rate. */
+const PRICES = { DATA: 'data', CALL: 'call', SMS: 'sms' }
 const FILE_TYPE = {
   file_type: 'BENCH',
   type: 'usage',
@@ -86,7 +103,7 @@ async function writeRecords(path: string): Promise<void> {
 }
 
 interface Cpu {
-  intake: CpuOfNode
+  command: CpuOfNode
   recorder: CpuOfNode
   redis: number
   mongo: number
@@ -100,11 +117,10 @@ interface Figures {
   mib: number[]
 }
 
-function spawnIntake(product: Product, path: string): ChildProcess {
+function spawnCommand(product: Product, args: readonly string[]): ChildProcess {
   const { folder, mongoUrl, redisUrl, database } = product
-  const args = ['intake', path, '--file-type', FILE_TYPE.file_type, '--json']
   return spawn(process.execPath, [join(ROOT, 'bin/tollgate.mjs'), ...args], {
-    stdio: ['ignore', 'inherit', 'inherit'],
+    stdio: ['ignore', 'ignore', 'inherit'],
     env: {
       PATH: process.env['PATH'] ?? '',
       HOME: folder,
@@ -120,8 +136,8 @@ function spawnIntake(product: Product, path: string): ChildProcess {
 /** Such as `--import` of a module that writes a profile. */
 const passedOn = { NODE_OPTIONS: process.env['NODE_OPTIONS'] ?? '' }
 
-/** `tollgate intake` as an operator starts it, beside a recorder. */
-async function measureIntake(product: Product, path: string): Promise<Figures> {
+/** A command as an operator starts it, beside a recorder, until its lines are recorded. */
+async function measure(product: Product, args: readonly string[]): Promise<Figures> {
   const config = loadConfig({ env: {} })
   const redis = openRedis({ ...config.redis, url: product.redisUrl }, log)
   const ledger = createLedger(redis, config.ledger, 1)
@@ -134,13 +150,13 @@ async function measureIntake(product: Product, path: string): Promise<Figures> {
   })
   const before = others()
   const startedMs = performance.now()
-  const child = spawnIntake(product, path)
+  const child = spawnCommand(product, args)
   const exited = once(child, 'exit') as Promise<[number | null]>
-  let intake: CpuOfNode = { main: 0, workers: 0, helpers: 0 }
+  let command: CpuOfNode = { main: 0, workers: 0, helpers: 0 }
   const mib: number[] = []
   while (child.exitCode === null && child.signalCode === null) {
     try {
-      intake = cpuOfNode(child.pid as number)
+      command = cpuOfNode(child.pid as number)
       mib.push(anonymousMib(child.pid as number))
     } catch (error) {
       if (!['ENOENT', 'ESRCH'].includes((error as NodeJS.ErrnoException).code ?? '')) throw error
@@ -149,14 +165,14 @@ async function measureIntake(product: Product, path: string): Promise<Figures> {
   }
   const chargedSeconds = (performance.now() - startedMs) / 1000
   const [code] = await exited
-  if (code !== 0) throw new Error(`the command ended with ${code}`)
+  if (code !== 0) throw new Error(`tollgate ${args[0]} ended with ${code}`)
   while ((await oldestEntryMs(ledger)) !== null) await pause(LOOK_MS / 10)
   const recordedSeconds = (performance.now() - startedMs) / 1000
   const after = others()
   await redis.close()
   const recorder = difference(after.recorder, before.recorder)
   const rest = { redis: after.redis - before.redis, mongo: after.mongo - before.mongo }
-  return { chargedSeconds, recordedSeconds, cpu: { intake, recorder, ...rest }, mib }
+  return { chargedSeconds, recordedSeconds, cpu: { command, recorder, ...rest }, mib }
 }
 
 function difference(after: CpuOfNode, before: CpuOfNode): CpuOfNode {
@@ -198,47 +214,71 @@ async function measureRaw(catalog: Catalog, empty: Catalog, mongo: number): Prom
   return { seconds: (performance.now() - startedMs) / 1000, mongo: cpuOf(mongo) - before }
 }
 
-function report({ chargedSeconds, recordedSeconds, cpu, mib }: Figures, raw: Raw): void {
-  const rate = (seconds: number) =>
-    `${Math.round(RECORDS / seconds)} records/s (${seconds.toFixed(1)} s)`
-  say(`charged:  ${rate(chargedSeconds)}`)
-  say(`recorded: ${rate(recordedSeconds)}`)
-  say(`raw:      ${rate(raw.seconds)}`)
-  const ratio = raw.seconds / recordedSeconds
-  say(`ratio of recorded to raw: ${ratio.toFixed(2)} (goal ${GOAL})`)
+const rateText = (seconds: number) =>
+  `${Math.round(RECORDS / seconds)} records/s (${seconds.toFixed(1)} s)`
+
+function report(name: string, { recordedSeconds, cpu, mib }: Figures, raw?: Raw): void {
   const per = (micros: number) => `${(micros / RECORDS).toFixed(1)} µs`
   const node = ({ main, workers, helpers }: CpuOfNode) =>
     `${per(main + workers)} and ${per(helpers)} of the helpers of V8`
+  say(`recorded: ${rateText(recordedSeconds)}`)
   say('processor time per record:')
-  say(`  intake    ${node(cpu.intake)}`)
+  say(`  ${name.padEnd(10)}${node(cpu.command)}`)
   say(`  recorder  ${node(cpu.recorder)}`)
   say(`  Redis     ${per(cpu.redis)}`)
-  say(`  MongoDB   ${per(cpu.mongo)}; of the raw lines ${per(raw.mongo)}`)
+  say(`  MongoDB   ${per(cpu.mongo)}${raw ? `; of the raw lines ${per(raw.mongo)}` : ''}`)
   const half = Math.ceil(mib.length / 2)
   const [first, last] = [mib.slice(0, half), mib.slice(half)].map((part) => Math.max(...part))
   say(
-    `memory of the intake by quarter of the time: ${byQuarter(mib).join(', ')} MiB; ` +
+    `memory of the ${name} by quarter of the time: ${byQuarter(mib).join(', ')} MiB; ` +
       `largest of the last half / first half ${round((last ?? 0) / (first ?? 1), 2)}`,
   )
 }
 
+/** All prices are twice as high: each line changes. */
+async function rerate(product: Product, catalog: Catalog, intake: Figures): Promise<void> {
+  for (const [key, usaget] of Object.entries(PRICES)) {
+    const price = `rates.${usaget}.BASE.rate.0.price`
+    await catalog.rates.updateMany({ key } as never, { $mul: { [price]: 2 } } as never)
+  }
+  const from = new Date(Date.now() - 2 * DAY_MS).toISOString()
+  const figures = await measure(product, ['rerate', '--from', from, '--yes', '--json'])
+  const changed = await catalog.lines.countDocuments({ type: 'realtime', v: 2 } as never)
+  if (changed !== RECORDS) throw new Error(`${changed} lines of ${RECORDS} have changed`)
+  say('rerated:')
+  report('rerating', figures)
+  const ratio = intake.recordedSeconds / figures.recordedSeconds
+  say(`ratio to the intake: ${ratio.toFixed(2)} (goal ${RERATE_GOAL})`)
+}
+
 async function main(product: Product, catalog: Catalog, empty: Catalog): Promise<void> {
   await empty.ensureIndexes()
-  await populate({ ...product, ...SIZES, credits: CREDITS })
+  await populate({ ...product, ...SIZES, ...(values.rerate ? OWING : { credits: CREDITS }) })
   const by = { nowMs: Date.now(), by: 'bench' }
   await writeStoredConfig(catalog, 'file_types', () => [FILE_TYPE], by)
   await product.start('recorder')
   const path = join(product.folder, 'records.csv')
   await writeRecords(path)
   say(`${RECORDS} records of ${SUBSCRIBERS} subscribers; load average ${loadavg()[0]?.toFixed(1)}`)
-  const figures = await measureIntake(product, path)
+  const args = ['intake', path, '--file-type', FILE_TYPE.file_type, '--json']
+  const figures = await measure(product, args)
   const lines = await catalog.lines.countDocuments({ type: 'realtime' } as never)
   if (lines !== RECORDS) throw new Error(`${lines} lines of ${RECORDS} records`)
   const raw = await measureRaw(catalog, empty, product.pid('mongo'))
-  report(figures, raw)
+  say(`charged:  ${rateText(figures.chargedSeconds)}`)
+  report('intake', figures, raw)
+  say(`raw:      ${rateText(raw.seconds)}`)
+  const ratio = raw.seconds / figures.recordedSeconds
+  say(`ratio of recorded to raw: ${ratio.toFixed(2)} (goal ${GOAL})`)
+  if (values.rerate) await rerate(product, catalog, figures)
   say(`load average ${loadavg()[0]?.toFixed(1)}`)
 }
 
+const OWING = {
+  credits: [],
+  entities: [POSTPAID],
+  fieldsOf: () => ({ plan: POSTPAID.document['name'] }),
+}
 const SIZES = { subscribers: SUBSCRIBERS, subscribersPerAccount: 2 }
 const product = await startProduct({ roles: [], environment: passedOn })
 const connection = { url: product.mongoUrl, timeoutMs: 60_000, appName: 'bench' }

@@ -10,6 +10,7 @@ import { beginDigests, type DigestJobParts, digestHandler } from '../jobs/digest
 import { beginFraudRules, fraudHandler } from '../jobs/event-jobs/fraud-job.ts'
 import { beginOverdue, overdueHandler } from '../jobs/event-jobs/overdue-job.ts'
 import { eraseHandler } from '../jobs/privacy/erase.ts'
+import { type RerateJobParts, rerateHandler } from '../jobs/rerate-job.ts'
 import type { RetentionParts } from '../jobs/retention/removal.ts'
 import { beginRetention, retentionHandler } from '../jobs/retention/retention.ts'
 import type { JobHandlers } from '../jobs/runner.ts'
@@ -22,6 +23,7 @@ import { removeReports } from '../reports/retention.ts'
 import type { Logger } from '../runtime/log.ts'
 import type { Metrics } from '../runtime/metrics.ts'
 import { openPlace } from '../transfer/open-place.ts'
+import { queuedFilter } from './actions/resetlines.ts'
 import type { Payments } from './payments.ts'
 
 export type HandlerParts = Pick<RetentionParts, 'config' | 'metrics'> &
@@ -30,7 +32,10 @@ export type HandlerParts = Pick<RetentionParts, 'config' | 'metrics'> &
     readonly payments: Pick<Payments, 'charges'>
     readonly cycle: CycleParts
     readonly reports: ReportParts
-    readonly config: DigestJobParts['config'] & ExportParts['config'] & Pick<Config, 'transfer'>
+    readonly config: DigestJobParts['config'] &
+      ExportParts['config'] &
+      Pick<Config, 'transfer'> &
+      RerateJobParts['config']
   }
 
 export function jobHandlers(
@@ -53,6 +58,10 @@ export function jobHandlers(
     overdue: overdueHandler({ ...parts, log }),
     fraud: fraudHandler({ ...parts, log }),
     digest: digestHandler({ catalog, clock, config, log, metrics }),
+    rerate: rerateHandler({
+      ...{ catalog, clock, config, ledger, openAccounts: cycle.openAccounts },
+      filterOf: queuedFilter({ config, clock }),
+    }),
     export: exportHandler({
       ...{ catalog, clock, config, metrics },
       openPlace: () => openPlace(config.transfer, config.export.place),

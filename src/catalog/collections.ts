@@ -85,6 +85,7 @@ import {
 } from './records/usage/intake-documents.ts'
 import type { CarriedDocument } from './records/usage/line-sums.ts'
 import { REBALANCE_INDEXES, type RebalanceDocument } from './records/usage/rebalance-document.ts'
+import { RERATE_INDEXES, type RerateDocument } from './records/usage/rerate-documents.ts'
 import { LATE_LINE_INDEXES } from './records/usage/uninvoiced.ts'
 
 export type {
@@ -98,7 +99,7 @@ export type {
   UpdateFilter,
   WithId,
 } from 'mongodb'
-export { Decimal128, ObjectId } from 'mongodb'
+export { Binary, Decimal128, ObjectId } from 'mongodb'
 export type { Collection, CollectionReads } from './guarded.ts'
 
 /** An increasing number: of accounts and subscribers (sequence.ts); state of the demo (demo.ts). */
@@ -190,6 +191,8 @@ export interface Collections {
   readonly statistics: Collection<StatisticsDocument>
   /** Requests to rate lines again. */
   readonly rebalance: Collection<RebalanceDocument>
+  /** Accounts of runs of rerating. */
+  readonly rerates: Collection<RerateDocument>
   /** Files of usage records, and their records that were rejected (intake). */
   readonly intakefiles: Collection<IntakeFileDocument>
   readonly intakerejected: Collection<IntakeRejectedDocument>
@@ -240,6 +243,7 @@ type RecordCollection =
   | 'outbox'
   | 'statistics'
   | 'rebalance'
+  | 'rerates'
   | 'intakefiles'
   | 'intakerejected'
   | 'exportwaiting'
@@ -283,6 +287,7 @@ const RECORD_INDEXES: Readonly<Record<RecordCollection, readonly IndexDescriptio
   outbox: OUTBOX_INDEXES,
   statistics: STATISTICS_INDEXES,
   rebalance: REBALANCE_INDEXES,
+  rerates: RERATE_INDEXES,
   intakefiles: INTAKE_FILE_INDEXES,
   intakerejected: INTAKE_REJECTED_INDEXES,
   exportwaiting: EXPORT_WAITING_INDEXES,
@@ -332,6 +337,7 @@ export function collectionsOf(db: Db): UnguardedCollections {
     secondfactors: db.collection('secondfactors'),
     statistics: db.collection('statistics'),
     rebalance: db.collection('rebalance_queue'),
+    rerates: db.collection('rerates'),
     intakefiles: db.collection('intake_files'),
     intakerejected: db.collection('intake_rejected'),
     exports: db.collection('exports'),

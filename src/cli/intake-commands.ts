@@ -47,8 +47,8 @@ export const INTAKE_COMMANDS: readonly CommandSpec[] = [
   },
   {
     name: 'rerate',
-    help: "Show what recorded usage would cost by today's catalogue, by account; nothing changes.",
-    isReading: true,
+    help: "Show what recorded usage would cost by today's catalogue, by account; --yes charges it.",
+    isReading: (options) => options['yes'] !== true,
     options: {
       from: text('DATE', 'accounts with usage from then on; not before the last cycle'),
       to: text('DATE', 'and before then; now if not given'),
@@ -56,7 +56,8 @@ export const INTAKE_COMMANDS: readonly CommandSpec[] = [
       plan: text('NAME', 'only accounts with such lines of this plan'),
       sid,
       'file-type': text('NAME', 'only accounts with such lines of records of this file type'),
-      'dry-run': toggle('required: only this preview is supported'),
+      'dry-run': toggle('only show what would change'),
+      yes: toggle('change it'),
       json: { ...json, help: 'answer in JSON: a line per account, then the totals' },
       ...common,
     },

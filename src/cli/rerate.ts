@@ -1,70 +1,64 @@
-/** `tollgate rerate --dry-run`: what recorded usage would cost by today's catalogue. */
+/** `tollgate rerate`: recorded usage by today's catalogue, as a preview or charged. */
+import { queuedFilter } from '../admin/actions/resetlines.ts'
 import { type MoneyFormat, moneyFormat } from '../billing/currency.ts'
-import { readLiveRules } from '../billing/quote/live.ts'
 import { createLiveCatalogue } from '../billing/quote/live-catalogue.ts'
 import { settingsOf } from '../billing/quote/settings.ts'
+import { NO_SUMS, openRerateSource, sumOfSums } from '../billing/rerate/account-prices.ts'
 import {
-  type ChangedPrice,
-  NO_AMOUNTS,
   previewRerate,
-  type RerateAmounts,
   type ReratedAccount,
   type RerateSelection,
-  sumOfAmounts,
+  type RerateTotals,
+  selectionFault,
 } from '../billing/rerate/preview.ts'
-import { createAccounts } from '../billing/run/open-accounts.ts'
 import { Exact } from '../catalog/records/money/exact-amount.ts'
+import type { RerateAmounts, RerateDocument } from '../catalog/records/usage/rerate-documents.ts'
+import type { Config } from '../config/schema.ts'
 import { parseInstant } from '../domain/time.ts'
 import { ORIGIN } from '../intake/prepared-chunk.ts'
+import { isRunning } from '../jobs/jobs.ts'
+import {
+  beginRerate,
+  EXTERNAL_SUBSCRIBERS,
+  type RerateRequest,
+  rerateHandler,
+} from '../jobs/rerate-job.ts'
+import { runJob } from '../jobs/runner.ts'
 import { createLogger } from '../runtime/log.ts'
 import { CommandError, UsageError } from './errors.ts'
+import { operator } from './operator.ts'
 import { type OptionValues, optionalNumber, optionalText, requiredText } from './options.ts'
 import type { Shell } from './shell.ts'
-import { patienceIn, withCatalog } from './stores.ts'
+import { LEDGER_LOST, patienceIn, type Stores, withStores } from './stores.ts'
 
-const LARGEST = 10
-
-/** Returns 1 if lines cannot be priced again. Throws `CommandError` or `UsageError`. */
+/**
+ * Returns 1 if lines cannot be priced again, or if not all are done. Throws `CommandError` or
+ * `UsageError`.
+ */
 export async function rerate(shell: Shell, options: OptionValues): Promise<0 | 1> {
-  if (options['dry-run'] !== true) {
-    throw new UsageError('--dry-run is missing: only the preview of rerating is supported')
-  }
-  const isJson = options['json'] === true
+  const [isDry, isApplied] = [options['dry-run'] === true, options['yes'] === true]
+  if (isDry && isApplied) throw new UsageError('--dry-run and --yes exclude each other')
   const config = shell.config()
-  const settings = settingsOf(config.rating)
-  const money = moneyFormat(config.rating.currencyCode)
-  const selectionAt = selectionIn(options, settings.timeZone)
-  let totals = NO_TOTALS
-  await withCatalog(
-    config,
-    async (catalog, clock) => {
-      const selection = checked(selectionAt(clock.nowMs()), settings.cycleAt, clock.nowMs())
-      const accounts = createAccounts(catalog, config, clock)
-      const { isExternal } = await accounts.openAccounts().finally(() => accounts.close())
-      if (isExternal) {
-        throw new CommandError('the customer system has the subscribers: usage is not rerated')
-      }
-      const log = createLogger({ name: 'cli', level: 'silent' })
-      const catalogue = createLiveCatalogue({ catalog, log, settings })
-      try {
-        const rules = await readLiveRules({ catalog, catalogue }, config)
-        for await (const account of previewRerate({ catalog, rules, settings }, selection)) {
-          totals = withAccount(totals, account)
-          for (const line of accountLines(account, money, isJson)) shell.print(line)
-        }
-      } finally {
-        await catalogue.stop()
-      }
-    },
-    patienceIn(shell, config),
-  )
-  if (isJson) shell.print(JSON.stringify(totals))
-  else for (const line of totalsLines(totals, money)) shell.print(line)
-  return totals.refused === 0 ? 0 : 1
+  const order = orderIn(options, config.rating.timeZone)
+  const act = async (stores: Stores) => {
+    const nowMs = stores.clock.nowMs()
+    const selection = { ...order, toMs: order.toMs ?? nowMs + 1 }
+    const { cycleAt } = settingsOf(config.rating)
+    const fault = selectionFault(selection, cycleAt(nowMs, nowMs))
+    if (fault !== null) throw new UsageError(`--${fault.path} ${fault.text}`)
+    const { isExternal } = await stores.accounts.openAccounts()
+    if (isExternal) throw new CommandError(EXTERNAL_SUBSCRIBERS)
+    const output = outputOf(shell, config, options['json'] === true)
+    if (isApplied) return apply(stores, config, order, output)
+    const totals = await preview(stores, config, selection, output)
+    if (!isDry) output.say('nothing has changed: --yes charges it')
+    return totals.refused === 0 ? 0 : 1
+  }
+  return withStores(config, act, patienceIn(shell, config))
 }
 
 /** Checked before the clock is known. Throws `UsageError`. */
-function selectionIn(options: OptionValues, timeZone: string): (nowMs: number) => RerateSelection {
+function orderIn(options: OptionValues, timeZone: string): RerateRequest {
   const instantOf = (name: string, text: string) => {
     const atMs = parseInstant(text, timeZone)
     if (atMs === null) throw new UsageError(`--${name} must be a date, not '${text}'`)
@@ -78,89 +72,138 @@ function selectionIn(options: OptionValues, timeZone: string): (nowMs: number) =
   const sid = optionalNumber(options, 'sid') ?? 0
   const fileType = optionalText(options, 'file-type')
   const origin = fileType === undefined ? '' : `${ORIGIN}/${fileType}`
-  // The line of a request of this millisecond is included.
-  return (nowMs) => ({ fromMs, toMs: toMs ?? nowMs + 1, rateKey, plan, sid, origin })
+  return { fromMs, toMs, rateKey, plan, sid, origin }
 }
 
-/** Throws `UsageError`. */
-function checked(
-  selection: RerateSelection,
-  cycleAt: (atMs: number, nowMs: number) => { readonly oldestMs: number },
-  nowMs: number,
-): RerateSelection {
-  const { fromMs, toMs } = selection
-  if (toMs <= fromMs) throw new UsageError('--to must be after --from')
-  const { oldestMs } = cycleAt(nowMs, nowMs)
-  if (fromMs >= oldestMs) return selection
-  const oldest = new Date(oldestMs).toISOString()
-  throw new UsageError(`--from must not be before ${oldest}: older cycles are closed`)
+interface Output {
+  account(account: ReratedAccount, isDone: boolean): void
+  totals(totals: Omit<RerateTotals, 'largest'> & Partial<RerateTotals>, isDone: boolean): void
+  /** Not in JSON. */
+  say(text: string): void
 }
 
-interface RerateTotals {
-  readonly accounts: number
-  /** Accounts that cannot be rerated. */
-  readonly refused: number
-  readonly lines: number
-  readonly changed: number
-  readonly difference: RerateAmounts
-  readonly on_confirmed: RerateAmounts
-  readonly largest: readonly ChangedPrice[]
-}
-
-const NO_TOTALS: RerateTotals = {
-  ...{ accounts: 0, refused: 0, lines: 0, changed: 0 },
-  ...{ difference: NO_AMOUNTS, on_confirmed: NO_AMOUNTS, largest: [] },
-}
-
-function withAccount(sum: RerateTotals, account: ReratedAccount): RerateTotals {
-  const { lines, changed, difference, on_confirmed, refused } = account
+function outputOf(shell: Shell, { rating }: Config, isJson: boolean): Output {
+  const money = moneyFormat(rating.currencyCode)
+  const say = (text: string) => {
+    if (!isJson) shell.print(text)
+  }
   return {
-    accounts: sum.accounts + 1,
-    refused: sum.refused + (refused.length > 0 ? 1 : 0),
-    lines: sum.lines + lines,
-    changed: sum.changed + changed.length,
-    difference: sumOfAmounts(sum.difference, difference),
-    on_confirmed: sumOfAmounts(sum.on_confirmed, on_confirmed),
-    largest: [...sum.largest, ...changed].sort(largestFirst).slice(0, LARGEST),
+    say,
+    account(account, isDone) {
+      if (isJson) shell.print(JSON.stringify(account))
+      for (const line of accountLines(account, money, isDone)) say(line)
+    },
+    totals(totals, isDone) {
+      if (isJson) shell.print(JSON.stringify(totals))
+      for (const line of totalsLines(totals, money, isDone)) say(line)
+    },
   }
 }
 
-function largestFirst({ difference: a }: ChangedPrice, { difference: b }: ChangedPrice): number {
-  const size = (amount: string) => new Exact(amount).abs()
-  return (
-    size(b.final_charge).comparedTo(size(a.final_charge)) ||
-    size(b.aprice).comparedTo(size(a.aprice))
-  )
+async function preview(
+  { catalog, ledger, clock }: Stores,
+  config: Config,
+  selection: RerateSelection,
+  output: Output,
+): Promise<RerateTotals> {
+  const log = createLogger({ name: 'cli', level: 'silent' })
+  const catalogue = createLiveCatalogue({ catalog, log, settings: settingsOf(config.rating) })
+  try {
+    const source = await openRerateSource({ catalog, catalogue, nowMs: clock.nowMs() }, config)
+    const show = (account: ReratedAccount) => {
+      output.account(account, false)
+      return true
+    }
+    const totals = await previewRerate({ ...source, ledger }, selection, show)
+    output.totals(totals, false)
+    return totals
+  } finally {
+    await catalogue.stop()
+  }
 }
 
-/** Without JSON only accounts that would change, or are refused. */
-function accountLines(account: ReratedAccount, money: MoneyFormat, isJson: boolean): string[] {
+/** The job is done by this process, or by an admin process if this one ends. */
+async function apply(
+  { catalog, ledger, clock, accounts, lost }: Stores,
+  config: Config,
+  order: RerateRequest,
+  output: Output,
+): Promise<0 | 1> {
+  if (lost.length > 0) throw new CommandError(LEDGER_LOST)
+  const stores = { catalog, clock }
+  const job = await beginRerate(stores, order, operator())
+  if (job === null || isRunning(job, clock)) {
+    throw new CommandError('usage is being rerated: see tollgate job list')
+  }
+  const log = createLogger({ name: 'cli', level: 'silent' })
+  const { openAccounts } = accounts
+  const filterOf = queuedFilter({ config, clock })
+  const handler = rerateHandler({ ...stores, ledger, config, openAccounts, filterOf })
+  const runner = { ...stores, config, log, handlers: { rerate: handler } }
+  if (!(await runJob(runner, job, new AbortController().signal))) {
+    throw new CommandError('another process rerates it: see tollgate job list')
+  }
+  const after = await catalog.jobs.findOne({ _id: job._id })
+  let totals = { ...NO_SUMS, accounts: 0, refused: 0, lines: 0 }
+  const rows = catalog.reads.rerates.find({ job: job._id }).sort({ aid: 1, cycle: 1 })
+  for (const row of await rows.project<RerateDocument>({ chunk: 0 }).toArray()) {
+    const { aid, cycle, invoice, lines, changed, difference, on_confirmed, refused } = row
+    output.account({ aid, cycle, invoice, lines, changed, difference, on_confirmed, refused }, true)
+    totals = {
+      ...sumOfSums(totals, row),
+      accounts: totals.accounts + 1,
+      refused: totals.refused + (refused.length > 0 ? 1 : 0),
+      lines: totals.lines + lines,
+    }
+  }
+  output.totals(totals, true)
+  if (after?.state === 'done' && after.error === '') return totals.refused === 0 ? 0 : 1
+  throw new CommandError(`it is not done, and is continued by a node: ${after?.error ?? ''}`)
+}
+
+/** Only accounts that change, or are refused. */
+function accountLines(account: ReratedAccount, money: MoneyFormat, isDone: boolean): string[] {
   const { aid, cycle, lines, changed, difference, refused } = account
-  if (isJson) return [JSON.stringify({ ...account, changed: changed.length })]
   const name = `account ${aid}, cycle ${cycle}`
   if (refused.length > 0) {
     return [`${name}: refused`, ...refused.map(({ stamp, text }) => `  line ${stamp}: ${text}`)]
   }
-  if (changed.length === 0) return []
-  const count = `${changed.length} of ${lines} lines`
-  return [`${name}: ${count}, ${amountsText(difference, money)}${needText(account, money)}`]
+  if (changed === 0) return []
+  const count = `${changed} of ${lines} lines`
+  return [`${name}: ${count}, ${amountsText(difference, money)}${needText(account, money, isDone)}`]
 }
 
-function needText({ invoice, on_confirmed }: ReratedAccount, money: MoneyFormat): string {
-  if (invoice?.state === 'computed') return `; invoice ${invoice.id} would be computed again`
+function needText(
+  { invoice, on_confirmed }: ReratedAccount,
+  money: MoneyFormat,
+  isDone: boolean,
+): string {
+  if (invoice?.state === 'computed') {
+    const text = isDone ? 'has to be computed again' : 'would be computed again'
+    return `; invoice ${invoice.id} ${text}`
+  }
   const amount = new Exact(on_confirmed.final_charge)
   if (invoice === null || amount.isZero()) return ''
   const kind = amount.isNegative() ? 'a credit' : 'a charge'
   const of = money(amount.abs())
-  return `; the confirmed invoice ${invoice.id} would need ${kind} of ${of} with tax`
+  return isDone
+    ? `; the next run has ${kind} of ${of} with tax for the confirmed invoice ${invoice.id}`
+    : `; the confirmed invoice ${invoice.id} would need ${kind} of ${of} with tax`
 }
 
-function totalsLines(totals: RerateTotals, money: MoneyFormat): string[] {
-  const { accounts, refused, lines, changed, difference, on_confirmed, largest } = totals
+function totalsLines(
+  totals: Parameters<Output['totals']>[0],
+  money: MoneyFormat,
+  isDone: boolean,
+): string[] {
+  const { accounts, refused, lines, changed, difference, on_confirmed, largest = [] } = totals
+  const [change, cannot] = isDone
+    ? ['have changed', 'were not rerated']
+    : ['would change', 'cannot be rerated']
   return [
-    `${changed} of ${lines} lines would change: ${amountsText(difference, money)}`,
+    `${changed} of ${lines} lines ${change}: ${amountsText(difference, money)}`,
     `on confirmed invoices: ${amountsText(on_confirmed, money)}`,
-    `${refused} of ${accounts} accounts cannot be rerated`,
+    `${refused} of ${accounts} accounts ${cannot}`,
     ...(largest.length > 0 ? ['largest differences:'] : []),
     ...largest.map(
       ({ stamp, sid, before, after }) =>

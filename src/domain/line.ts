@@ -43,6 +43,9 @@ export interface MendedSums {
   repaid: number
 }
 
+/** The operation by which lines get new prices: the lines have its amounts. */
+export const RERATE = 'rerate'
+
 /** The line of a balance operation (top-up, adjustment). Unused optional fields are absent. */
 export interface OperationLine extends OperationNote {
   stamp: string

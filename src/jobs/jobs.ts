@@ -1,7 +1,7 @@
 /** Jobs in MongoDB: created once, claimed by one process at a time, resumed by any process. */
 import { randomUUID } from 'node:crypto'
 import { type Actor, plainActor } from '../catalog/actor.ts'
-import { type ClientSession, ObjectId } from '../catalog/collections.ts'
+import { type ClientSession, type Filter, ObjectId } from '../catalog/collections.ts'
 import type { Catalog } from '../catalog/connection.ts'
 import { isAway, repeated } from '../catalog/patience.ts'
 import type { JobDocument } from '../catalog/records/job-document.ts'
@@ -19,6 +19,8 @@ export interface NewJob {
   subject: string
   options: Record<string, unknown>
   actor: Actor
+  /** An active job looks for work once more before it ends. */
+  hasWork?: true
 }
 
 /** Longer than a step between two progress updates. */
@@ -65,7 +67,11 @@ export async function addJob(
     ended: null,
   }
   const found = await catalog.jobs.findOne({ active }, { session })
-  if (found !== null) return found
+  if (found !== null) {
+    const { _id } = found
+    if (job.hasWork) await catalog.jobs.updateOne({ _id }, { $set: { again: true } }, { session })
+    return found
+  }
   await catalog.jobs.insertOne(document, { session })
   stateOf(session).afterCommit.push(() => {
     for (const watcher of catalog.jobWatchers) watcher()
@@ -131,8 +137,8 @@ export interface ClaimedJob {
     write: (session: ClientSession) => Promise<Readonly<Record<string, number>>>,
   ): Promise<void>
   /**
-   * Finishes the job, with an error if it has failed for good, or schedules its continuation.
-   * Rejects like `saveProgress`.
+   * Finishes the job, with an error if it has failed for good, or schedules its continuation. A job
+   * that was given more work meanwhile continues. Rejects like `saveProgress`.
    */
   end(again: { atMs: number; error?: string } | { failed: string } | null): Promise<void>
 }
@@ -159,31 +165,41 @@ export async function claimJob(stores: JobStores, job: JobDocument): Promise<Cla
 function claimedJobOf({ catalog, clock }: JobStores, claimed: JobDocument): ClaimedJob {
   const { _id, token } = claimed
   const job = { ...claimed, counts: { ...claimed.counts } }
-  const store = async (fields: Partial<JobDocument>, options: { session?: ClientSession } = {}) => {
+  /** Returns false if the condition does not hold. */
+  const store = async (
+    fields: Partial<JobDocument>,
+    options: { session?: ClientSession } = {},
+    condition: Filter<JobDocument> = {},
+  ): Promise<boolean> => {
     const changed = new Date(clock.nowMs())
     const expires = leaseFrom(clock)
     const { counts } = job
     const { matchedCount } = await catalog.jobs.updateOne(
-      { _id, token },
+      { ...condition, _id, token },
       {
         $set: { counts, ...fields, changed, expires },
         ...(fields.state === 'done' && { $unset: { active: '' as const } }),
       },
       options,
     )
-    if (matchedCount === 0)
-      throw new JobLostError(`job ${_id.toHexString()} was claimed by another process`)
+    if (matchedCount > 0) return true
+    const isMine = (await catalog.jobs.countDocuments({ _id, token }, options)) > 0
+    if (isMine) return false
+    throw new JobLostError(`job ${_id.toHexString()} was claimed by another process`)
   }
-  const write = async (fields: Partial<JobDocument>) => {
-    await repeated(() => store(fields), catalog.patience, isAway)
-    Object.assign(job, fields)
+  const write = async (fields: Partial<JobDocument>, condition?: Filter<JobDocument>) => {
+    const isStored = await repeated(() => store(fields, {}, condition), catalog.patience, isAway)
+    if (isStored) Object.assign(job, fields)
+    return isStored
   }
   return {
     job,
     count(name, added) {
       if (added !== 0) job.counts[name] = (job.counts[name] ?? 0) + added
     },
-    saveProgress: (step, position) => write({ step, ...(position && { position }) }),
+    async saveProgress(step, position) {
+      await write({ step, ...(position && { position }) })
+    },
     async commitBatch(step, writeBatch) {
       const counts = await catalog.transaction(`${job.kind}: ${step}`, async (session) => {
         const next = { ...job.counts }
@@ -195,14 +211,19 @@ function claimedJobOf({ catalog, clock }: JobStores, claimed: JobDocument): Clai
       })
       Object.assign(job, { step, counts })
     },
-    end(again) {
-      if (again === null || 'failed' in again) {
-        const ended = new Date(clock.nowMs())
-        const [step, error] = again === null ? ['done', ''] : ['failed', again.failed]
-        return write({ state: 'done', step, error, ended, holder: null })
+    async end(again) {
+      const now = new Date(clock.nowMs())
+      if (again === null) {
+        const done = { state: 'done', step: 'done', error: '', ended: now, holder: null } as const
+        if (await write(done, { again: { $ne: true } })) return
+        await write({ state: 'waiting', due: now, error: '', holder: null, again: false })
+      } else if ('failed' in again) {
+        const failed = { state: 'done', step: 'failed', error: again.failed, ended: now } as const
+        await write({ ...failed, holder: null })
+      } else {
+        const { atMs, error = '' } = again
+        await write({ state: 'waiting', due: new Date(atMs), error, holder: null })
       }
-      const { atMs, error = '' } = again
-      return write({ state: 'waiting', due: new Date(atMs), error, holder: null })
     },
   }
 }

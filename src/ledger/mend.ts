@@ -1,9 +1,10 @@
 /**
- * Corrects the owners of an account from the record where the ledger has lost data. The caller
- * (cli/audit) decides what is correct; here the correction is committed as a whole or not at all.
+ * Corrects the owners of an account: from the record where the ledger has lost data (cli/audit), or
+ * with new prices of recorded lines (billing/rerate). The caller decides what is correct; here the
+ * correction is committed as a whole or not at all.
  */
 import type { OwnerState } from '../domain/bucket.ts'
-import type { OperationLine } from '../domain/line.ts'
+import type { Line, OperationLine } from '../domain/line.ts'
 import type { Session } from '../domain/session.ts'
 import { sessionField, stateField } from './keys.ts'
 import type { Ledger } from './ledger.ts'
@@ -31,6 +32,8 @@ export interface AccountMend {
   owners: readonly OwnerMend[]
   /** One line per corrected bucket. */
   lines: readonly OperationLine[]
+  /** New versions of recorded lines, of sessions that the ledger has forgotten. */
+  usage: readonly Line[]
   /**
    * Operations whose results the ledger has lost. They are stored again, so that repeating one
    * moves nothing.
@@ -41,7 +44,7 @@ export interface AccountMend {
 /** Returns `conflict` if an owner has changed since it was read. Throws `StoreDownError`. */
 export async function mendAccount(
   { redis, epochs, keys }: Ledger,
-  { aid, operationId, owners, lines, lostOperations }: AccountMend,
+  { aid, operationId, owners, lines, usage, lostOperations }: AccountMend,
   ttlMs: number,
 ): Promise<'mended' | 'conflict' | 'repeated'> {
   const partition = keys.partitionOf(aid)
@@ -54,7 +57,7 @@ export async function mendAccount(
         ttlMs,
         result: packResult(lines[0] as OperationLine),
       },
-      record: packRecord({ lines: [], operations: [...lines] }),
+      record: packRecord({ lines: [...usage], operations: [...lines] }),
       account: keys.account(aid),
       owners: owners.map(({ before, state, sessions }) => ({
         name: `${aid}:${state.sid}`,

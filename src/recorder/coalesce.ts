@@ -1,7 +1,7 @@
 /** Merges the stream entries of a flush: only the newest version of each record. Pure. */
 import type { OwnerState } from '../domain/bucket.ts'
 import type { BalanceEvent } from '../domain/events/event.ts'
-import type { Line, OperationLine } from '../domain/line.ts'
+import { type Line, type OperationLine, RERATE } from '../domain/line.ts'
 import { canFall } from '../domain/tariff.ts'
 import type { StreamEntry } from '../ledger/stream-entries.ts'
 
@@ -17,6 +17,8 @@ export interface FlushRecords {
   owners: ReadonlyMap<string, OwnerState>
   /** Keys of owners whose debt may have been refunded, because a price can fall. */
   refundable: ReadonlySet<string>
+  /** Stamps of lines with new prices: they may have been exported. */
+  rerated: ReadonlySet<string>
 }
 
 export const NO_RECORDS: FlushRecords = {
@@ -25,6 +27,7 @@ export const NO_RECORDS: FlushRecords = {
   events: new Map(),
   owners: new Map(),
   refundable: new Set(),
+  rerated: new Set(),
 }
 
 export function ownerKey({ aid, sid }: { aid: number; sid: number }): string {
@@ -37,13 +40,17 @@ export function coalesce(entries: readonly EntryContent[]): FlushRecords {
   const operations = new Map<string, OperationLine>()
   const events = new Map<string, BalanceEvent>()
   const owners = new Map<string, OwnerState>()
+  const rerated = new Set<string>()
   for (const entry of entries) {
     for (const line of entry.lines) keepNewest(lines, line.stamp, line)
     for (const operation of entry.operations) operations.set(operation.stamp, operation)
     for (const event of entry.events ?? []) events.set(event.stamp, event)
     for (const owner of entry.owners) keepNewest(owners, ownerKey(owner), owner)
+    if (!entry.operations.some(({ operation }) => operation === RERATE)) continue
+    for (const { stamp } of entry.lines) rerated.add(stamp)
   }
-  return { lines, operations, events, owners, refundable: ownersWithFallingPrices(lines.values()) }
+  const refundable = ownersWithFallingPrices(lines.values())
+  return { lines, operations, events, owners, refundable, rerated }
 }
 
 function ownersWithFallingPrices(lines: Iterable<Line>): Set<string> {

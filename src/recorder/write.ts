@@ -63,7 +63,10 @@ export async function writeFlush(
   if (late.length > 0) {
     await writeLateLines(catalog, late.map(lineDocument), cycles.nowMs(), outcome)
   }
-  if (isExporting) await writeAll(catalog, 'exportwaiting', changed([...onTime, ...late]), outcome)
+  if (isExporting) {
+    const again = changed([...onTime, ...late], flush)
+    await writeAll(catalog, 'exportwaiting', again, outcome)
+  }
   await writeAll(catalog, 'events', eventUpserts(flush), outcome)
   await writeAll(catalog, 'balances', balanceUpserts(flush, nameOf, known), outcome)
   if (refused.size === 0) known.add(flush, tenure)
@@ -100,10 +103,10 @@ function lineUpsert(document: LineDocument): Upsert {
   return upsertIfNewer(stamp, { stamp }, v, document, true)
 }
 
-/** Lines that may have been exported as those of expired sessions. */
-function* changed(lines: readonly Line[]): Iterable<Upsert> {
+/** Lines that may have been exported: as those of expired sessions, or with former prices. */
+function* changed(lines: readonly Line[], { rerated }: FlushRecords): Iterable<Upsert> {
   for (const { stamp, state, counts } of lines) {
-    if (!counts.late || state === 'open') continue
+    if (!(counts.late || rerated.has(stamp)) || state === 'open') continue
     yield { key: stamp, operation: exportAgain(stamp) as Upsert['operation'] }
   }
 }

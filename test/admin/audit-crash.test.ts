@@ -270,7 +270,7 @@ describe('a process that dies', () => {
       const state = { ...emptyOwner(aid, 1), version: 1 }
       const operationId = `mend-${index}`
       const lines = [mendLine(aid, operationId)]
-      const work = { aid, operationId, lines, lostOperations: [] }
+      const work = { aid, operationId, lines, usage: [], lostOperations: [] }
       const owners = [{ before: 0, state, sessions: [] }]
       const payload: MendAudit = { actor: ACTOR, type: 'mend', aid, operationId, lines }
       return {

@@ -52,7 +52,7 @@ const GIVEN: Readonly<Record<string, readonly string[]>> = {
   'cycle status': ['--key', '202601'],
   'cycle parked': ['--key', '202601'],
   'card list': ['--batch', '1'],
-  rerate: ['--dry-run', '--from', '2026-01-01'],
+  rerate: ['--from', '2026-01-01'],
 }
 /** They need no store. */
 const WITHOUT_STORES = [

@@ -1,4 +1,4 @@
-/** `tollgate rerate --dry-run`: usage that was charged before the catalogue changed. */
+/** `tollgate rerate`: usage that was charged before the catalogue changed. */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeAll, describe, expect, it } from 'vitest'
@@ -9,15 +9,26 @@ import {
 import { emptyOwner } from '../../src/domain/bucket.ts'
 import type { IncludedGroup } from '../../src/domain/catalogue.ts'
 import { cycleAt } from '../../src/domain/cycle.ts'
+import { beginRerate } from '../../src/jobs/rerate-job.ts'
+import { systemClock } from '../../src/runtime/clock.ts'
+import { ACTOR } from '../support/billing/books.ts'
 import { insertEntity } from '../support/catalog/store.ts'
 import { useTollgate } from '../support/cli/tollgate.ts'
 import { serviceRequest } from '../support/domain/requests.ts'
 import { customerSettings } from '../support/external/example-crm.ts'
+import { useOpened } from '../support/opened.ts'
 import { ROOT } from '../support/product/product.ts'
 import { catalogueOf, planOf, profileOf, rateOf } from '../support/rating/catalogue.ts'
 import { RatingFixture } from '../support/rating/rating-fixture.ts'
+import { startTestRedis } from '../support/redis.ts'
 
-const product = useTollgate({ TOLLGATE_RATING_CURRENCY_CODE: '826' })
+const redis = useOpened(startTestRedis)
+const product = useTollgate({
+  TOLLGATE_RATING_CURRENCY_CODE: '826',
+  get TOLLGATE_REDIS_URL() {
+    return redis().url
+  },
+})
 const CYCLE = cycleAt(Date.now(), 'UTC', 1)
 const ALWAYS = { fromMs: 0, toMs: CYCLE.toMs + 1e10 }
 const FROM = new Date(CYCLE.fromMs - 86_400_000)
@@ -215,12 +226,54 @@ it('names an invoice that would be computed again', async () => {
   expect(stdout).toContain('on confirmed invoices: 0 GBP, with tax 0 GBP\n')
 })
 
+describe('without --dry-run', () => {
+  const rerate = (...more: string[]) => product.run('rerate', ...SELECTED, '--sid', '12', ...more)
+
+  it('is a preview, which says how it is done', async () => {
+    const { code, stdout } = await rerate()
+    expect({ code, stdout }).toMatchObject({
+      ...{ code: 0, stdout: expect.stringContaining('2 of 3 lines would change: -0.008 GBP') },
+    })
+    expect(stdout).toMatch(/\nnothing has changed: --yes charges it\n$/)
+    expect(await product.catalog().jobs.countDocuments({})).toBe(0)
+  })
+
+  it('changes it with --yes, by a job of whoever gave the command', async () => {
+    const { code, stdout, stderr } = await rerate('--yes')
+    expect({ code, stdout, stderr }).toEqual({
+      code: 0,
+      stdout:
+        `account 2, cycle ${CYCLE.key}: 2 of 3 lines, -0.008 GBP, with tax -0.008 GBP; ` +
+        'invoice 102 has to be computed again\n' +
+        '2 of 3 lines have changed: -0.008 GBP, with tax -0.008 GBP\n' +
+        'on confirmed invoices: 0 GBP, with tax 0 GBP\n' +
+        '0 of 1 accounts were not rerated\n',
+      stderr: '',
+    })
+    expect(await product.catalog().jobs.findOne({})).toMatchObject({
+      ...{ kind: 'rerate', state: 'done', actor: { by: 'cli' } },
+      counts: { accounts: 1, lines: 3, changed: 2 },
+    })
+    expect(await product.catalog().rerates.findOne({})).toMatchObject({ state: 'applied' })
+  })
+
+  it('does nothing while other usage is being rerated', async () => {
+    const { jobs } = product.catalog()
+    const order = { fromMs: 0, toMs: 1, rateKey: '', plan: '', sid: 0, origin: '' }
+    await beginRerate({ catalog: product.catalog(), clock: systemClock }, order, ACTOR)
+    expect(await rerate('--yes')).toMatchObject({
+      ...{ code: 1, stderr: 'tollgate: usage is being rerated: see tollgate job list\n' },
+    })
+    await jobs.deleteMany({})
+  })
+})
+
 describe('tollgate rerate refuses', () => {
   it.each([
-    [SELECTED, '--dry-run is missing: only the preview of rerating is supported'],
+    [[...SELECTED, '--dry-run', '--yes'], '--dry-run and --yes exclude each other'],
     [['--dry-run'], '--from is missing'],
     [['--dry-run', '--from', 'soon'], "--from must be a date, not 'soon'"],
-    [['--dry-run', ...TIMES, '--to', '2020-01-01'], '--to must be after --from'],
+    [['--dry-run', ...TIMES, '--to', '2020-01-01'], '--to must be after the begin'],
     [['--dry-run', '--from', '2020-01-01'], '--from must not be before '],
   ])('%j', async (args, text) => {
     const refused = await product.run('rerate', ...args)

@@ -3,6 +3,7 @@
  * limits, and declared fields with their types. Hidden and sealed fields cannot be queried or
  * sorted by.
  */
+import type { Config } from '../../config/schema.ts'
 import { type Fields, isObject } from '../../domain/fields.ts'
 import type { CollectionDefinition } from '../../entities/definitions/definition.ts'
 import { isSecretPath } from '../../entities/definitions/secret-paths.ts'
@@ -17,7 +18,7 @@ import type { ActionCall } from './action.ts'
 export function openFilter(
   raw: Fields,
   definition: CollectionDefinition,
-  { config, nowMs }: Pick<ActionCall, 'config' | 'nowMs'>,
+  { config, nowMs }: Pick<ActionCall, 'nowMs'> & { readonly config: Pick<Config, 'rating'> },
 ): Filter {
   const named: Record<string, Param> = {}
   addNames(raw, '', named)

@@ -65,7 +65,11 @@ export const OPERATION = closed('An operation.', {
       rows_done: integer('Rows that were processed.'),
       rows_failed: integer('Rows that were not imported.'),
     }),
-    closed('Lines.', { stamp: text('Identifies the request.') }),
+    closed(
+      'Lines.',
+      { stamp: text('Identifies the request.'), reason: text('Why they were not rerated.') },
+      ['reason'],
+    ),
   ),
 })
 
@@ -125,13 +129,14 @@ export function importOperation(progress: ImportProgressDocument): LongOperation
 
 export function rebalanceOperation(queued: RebalanceDocument): LongOperation {
   const { aid, billrun_key, conditions, stamp, state, creation_date } = queued
+  const { reason = '', ended = null } = queued
   return {
     action: 'resetlines',
     filtration: { aid, billrun_key, conditions: JSON.parse(conditions) as Fields },
-    state,
+    state: state === 'waiting' ? state : 'done',
     start: creation_date,
-    end: null,
-    details: { stamp },
+    end: ended,
+    details: { stamp: stamp.replace(/\/.*/, ''), ...(reason !== '' && { reason }) },
   }
 }
 
@@ -152,14 +157,14 @@ export function rebalanceView(
   queued: RebalanceDocument,
   { config }: ActionCall,
 ): ValueOf<typeof QUEUED_LINES> {
-  const { aid, billrun_key, conditions, conditions_hash, stamp, state, creation_date } = queued
+  const { aid, billrun_key, conditions, conditions_hash, stamp, creation_date } = queued
   return {
     aid,
     billrun_key,
     conditions: JSON.parse(conditions) as Fields,
     conditions_hash,
     stamp,
-    state,
+    state: 'waiting',
     creation_date: dateText(creation_date.getTime(), config.rating.timeZone),
   }
 }

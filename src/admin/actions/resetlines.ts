@@ -1,4 +1,4 @@
-/** `resetlines`: requests to rate the lines of accounts again. They are queued. */
+/** `resetlines`: requests to rate the lines of accounts again, which the job of rerating does. */
 import { createHash } from 'node:crypto'
 import { Type } from '@sinclair/typebox'
 import { calendarOf } from '../../billing/credit/credits.ts'
@@ -7,11 +7,16 @@ import { appendAudit } from '../../catalog/audit/audit.ts'
 import { ObjectId } from '../../catalog/collections.ts'
 import { customFields, listOf } from '../../catalog/entities/json-schema.ts'
 import type { RebalanceDocument } from '../../catalog/records/usage/rebalance-document.ts'
+import type { Config } from '../../config/schema.ts'
+import { present } from '../../domain/assert.ts'
 import { isCycleKey } from '../../domain/cycle.ts'
 import { type Fields, isObject } from '../../domain/fields.ts'
 import { DEFINITIONS } from '../../entities/definitions/collections.ts'
+import { addJob } from '../../jobs/jobs.ts'
+import { rerateJob } from '../../jobs/rerate-job.ts'
 import { integerOf } from '../../requests/cast-value.ts'
 import { ActionError, ApiError } from '../../requests/errors.ts'
+import type { Clock } from '../../runtime/clock.ts'
 import { type ActionCall, action } from './action.ts'
 import { openFilter } from './open-query.ts'
 import { QUEUED_LINES, rebalanceView } from './operation-view.ts'
@@ -22,7 +27,7 @@ const ACCOUNTS_MAX = 1_000
 export const resetlines = action({
   name: 'resetlines',
   level: 'write',
-  about: 'Queue the lines of accounts for rating again; this version does not run the queue',
+  about: 'Queue accounts whose recorded usage is priced again, in the background',
   parameters: Type.Object({
     aid: param.optional(param.json('Accounts.', ...WHOLE_NUMBERS)),
     billrun_key: param.optional(param.text('Key of the cycle; the current one by default.')),
@@ -80,8 +85,21 @@ function conditionsIn(value: unknown, call: ActionCall): Fields {
   return value
 }
 
+interface QueuedTimes {
+  readonly config: Pick<Config, 'rating'>
+  readonly clock: Clock
+}
+
+/** Conditions of a queued request as a filter of lines, as checked when it was queued. */
+export function queuedFilter({ config, clock }: QueuedTimes) {
+  return (conditions: Fields): Fields => {
+    const definition = present(DEFINITIONS.get('lines'), 'the collection of lines')
+    return openFilter(conditions, definition, { config, nowMs: clock.nowMs() }) as Fields
+  }
+}
+
 async function enqueue(
-  { catalog, actor, nowMs }: ActionCall,
+  { catalog, clock, actor, nowMs }: ActionCall,
   key: string,
   aids: readonly number[],
   conditions: Fields,
@@ -113,6 +131,7 @@ async function enqueue(
       new: { aid, billrun_key: key, conditions },
     }))
     appendAudit(session, actor, nowMs, ...entries)
+    await addJob({ catalog, clock }, session, rerateJob(null, actor))
   })
   return catalog.rebalance.find(filter).sort({ aid: 1 }).toArray()
 }

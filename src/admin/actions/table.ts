@@ -40,6 +40,7 @@ import { recreateinvoices } from './recreate-invoices.ts'
 import { releasesessions } from './release-sessions.ts'
 import { report } from './report.ts'
 import { reports } from './reports.ts'
+import { rerate, rerates } from './rerate.ts'
 import { resetlines } from './resetlines.ts'
 import { search } from './search.ts'
 import { sessions } from './sessions.ts'
@@ -93,6 +94,8 @@ export const ACTIONS: readonly Action[] = [
   quote,
   filetypes,
   filetypecheck,
+  rerate,
+  rerates,
   resetlines,
   lines,
   linesfiles,

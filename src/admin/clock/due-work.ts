@@ -70,6 +70,7 @@ const JOBS: Readonly<Record<JobDocument['kind'], JobTiming>> = {
   confirm: { everyMs: MINUTE_MS },
   erase: { everyMs: MINUTE_MS },
   report: { everyMs: MINUTE_MS },
+  rerate: { everyMs: MINUTE_MS },
   retention: { everyMs: DAY_MS, dueMs: nextRetentionMs },
   syslog: { everyMs: DAY_MS },
   export: { everyMs: DAY_MS },

@@ -120,6 +120,8 @@ function lateUsageDocument(
   const { stamp, sid, usaget, arate_key, plan, billrun, urt, last_urt, uninvoiced } = line
   const id = op === 'charge' ? `late/${stamp}` : `late/${stamp}/${op}`
   const { former } = uninvoiced
+  const since = uninvoiced.since.toISOString()
+  const isPrice = former !== null && former.usagev === line.usagev
   const [charged, invoiced] = [line.exact.aprice, former?.exact.aprice ?? '0'].map(money)
   return {
     stamp: createHash('sha256').update(`${aid}/${cycleKey}/${id}`).digest('hex').slice(0, 32),
@@ -144,15 +146,12 @@ function lateUsageDocument(
     end: last_urt,
     process_time: new Date(nowMs),
     explain: {
-      rule:
-        former !== null && former.usagev === line.usagev
-          ? 'usage whose price changed after its cycle'
-          : 'usage recorded after its cycle',
+      rule: isPrice ? 'usage priced again after its cycle' : 'usage recorded after its cycle',
       entity: { kind: 'rate', key: arate_key },
       from: urt.toISOString(),
       to: last_urt.toISOString(),
       notes: [
-        `of cycle ${billrun}, recorded since ${uninvoiced.since.toISOString()}`,
+        `of cycle ${billrun}, ${isPrice ? 'changed' : 'recorded'} since ${since}`,
         `charged ${charged}, invoiced ${invoiced}`,
       ],
     },

@@ -7,6 +7,8 @@ import {
   type RealtimeLineDocument,
   serviceOfDocument,
 } from '../../catalog/records/usage/line-document.ts'
+import type { PaymentDocument } from '../../catalog/records/usage/line-schemas.ts'
+import type { RefusedLine } from '../../catalog/records/usage/rerate-documents.ts'
 import { emptyOwner, type OwnerState } from '../../domain/bucket.ts'
 import type { SubscriberProfile } from '../../domain/catalogue.ts'
 import { reasons } from '../../domain/charge-outcome.ts'
@@ -19,10 +21,13 @@ import { rateService } from '../../rating/program.ts'
 import type { RatedService } from '../../rating/rated-service-cache.ts'
 import { RerateOrder } from './rerate-order.ts'
 
+/** `untilMs`: when any part of it changes, such as the members of its pool. */
+export type RerateProfile = SubscriberProfile & { readonly untilMs: number }
+
 /** A recorded line, and the profile of its subscriber at its time; null without one. */
 export interface RerateInput {
   readonly line: RealtimeLineDocument
-  readonly profile: SubscriberProfile | Error | null
+  readonly profile: RerateProfile | Error | null
 }
 
 /** A line before and after. */
@@ -30,19 +35,16 @@ export interface RepricedLine {
   readonly before: RealtimeLineDocument
   /** The line as it would be charged today; the same object if it has no usage. */
   readonly after: RealtimeLineDocument
-}
-
-/** A line that cannot be priced again exactly. */
-export interface RefusedLine {
-  readonly stamp: string
-  readonly reason: string
-  readonly text: string
+  /** Its next version, paid from `owners` of the cycle; null if it has no usage. */
+  readonly line: Line | null
 }
 
 /** `refused` is empty, or nothing of the cycle is priced. */
 export interface RepricedCycle {
   readonly lines: readonly RepricedLine[]
   readonly refused: readonly RefusedLine[]
+  /** With the counters after all lines; 0 is the account. */
+  readonly owners: ReadonlyMap<number, OwnerState>
 }
 
 /** The rules of today, without the profile and the clock of a line. */
@@ -60,9 +62,9 @@ const REFUSALS = {
   charged: 'it was charged without usage',
   taxes: 'it was charged without a tax, and has one today: it may be exempt',
   cycle: 'its time is in another cycle',
-  period: 'it counts in a period that began before its cycle',
+  period: 'it counts in a period that is not within its cycle',
   boundary: 'its price changes while it lasts: how much was used before is not recorded',
-  order: 'included units ran out while lines overlapped: the order of their use is not recorded',
+  order: 'included units ran out, and were not used in the order of the times of lines',
 } as const
 
 class LineRefusedError extends Error {
@@ -80,12 +82,13 @@ function refuseIf(condition: boolean, reason: keyof typeof REFUSALS): void {
 /**
  * `inputs`: all lines of usage of the account in the cycle, in any order. All lines that cannot be
  * priced exactly are named; those after one that is refused are priced without it, to find more.
+ * Yields after each line, since an account may have very many.
  */
-export function rerateCycle(
+export function* rerateCycle(
   inputs: readonly RerateInput[],
   cycle: string,
   rules: RerateRules,
-): RepricedCycle {
+): Generator<undefined, RepricedCycle> {
   const owners = new Map<number, OwnerState>()
   const order = new RerateOrder()
   const lines: RepricedLine[] = []
@@ -93,13 +96,35 @@ export function rerateCycle(
   for (const input of inputs.toSorted(byTime)) {
     const { line } = input
     try {
-      lines.push({ before: line, after: repriced(input, cycle, rules, owners, order) })
+      const next = repriced(input, cycle, rules, owners, order)
+      lines.push({ before: line, after: next === null ? line : lineDocument(next), line: next })
     } catch (error) {
       if (!(error instanceof LineRefusedError)) throw error
       refused.push({ stamp: line.stamp, reason: error.reason, text: error.message })
     }
+    yield
   }
-  return refused.length === 0 ? { lines, refused } : { lines: [], refused }
+  return refused.length === 0 ? { lines, refused, owners } : { lines: [], refused, owners }
+}
+
+/** Whether its price, its payments or its use of groups differ. */
+export function isChanged({ before, after }: RepricedLine): boolean {
+  return before !== after && comparable(before) !== comparable(after)
+}
+
+function comparable(line: RealtimeLineDocument): string {
+  const { exact, tax_data, in_group, over_group, out_group, group_cost_micros, payments } = line
+  const { aprice, final_charge } = exact
+  const taxes = tax_data.taxes.map(({ key, tax, amount, embedded_amount }) => {
+    return [key, tax, amount, embedded_amount ?? 0]
+  })
+  const amounts = [aprice, final_charge, in_group, over_group, out_group, group_cost_micros]
+  return JSON.stringify([amounts, taxes, payments.map(paid).sort()])
+}
+
+/** Ids of buckets are those of other owners. */
+function paid({ owner, counter, usagev, cost_micros, limit_micros }: PaymentDocument): string {
+  return [owner, counter, usagev, cost_micros, limit_micros].join(' ')
 }
 
 function byTime({ line: a }: RerateInput, { line: b }: RerateInput): number {
@@ -112,20 +137,22 @@ function repriced(
   rules: RerateRules,
   owners: Map<number, OwnerState>,
   order: RerateOrder,
-): RealtimeLineDocument {
+): Line | null {
+  refuseIf(line.state === 'open', 'open')
+  refuseIf(line.usagev === 0 && line.aprice_micros !== 0, 'charged')
+  if (line.usagev === 0) return null
   checkRecorded(line, rules)
-  if (line.usagev === 0) return line
-  refuseIf(profile === null, 'noSubscriber')
   if (profile instanceof Error) {
     throw new LineRefusedError(
       'invalidSubscriber',
       `${REFUSALS.invalidSubscriber}: ${profile.message}`,
     )
   }
-  refuseIf(profile?.aid !== line.aid, 'account')
+  if (profile === null) throw new LineRefusedError('noSubscriber', REFUSALS.noSubscriber)
+  refuseIf(profile.aid !== line.aid, 'account')
   const context: ChargeContext = { ...rules, profile, nowMs: line.urt.getTime() }
   const request = recordOf(line)
-  const rated = ratedOf(line, request, context)
+  const rated = ratedOf(line, request, context, profile.untilMs)
   const { aid, sid } = line
   const view = {
     subscriber: owners.get(sid) ?? emptyOwner(aid, sid),
@@ -138,13 +165,22 @@ function repriced(
   if (charged === undefined || commit?.lines.length !== 1 || outcome.reason !== 'granted') {
     throw new LineRefusedError(outcome.reason, deniedText(outcome))
   }
-  const after = { ...lineDocument(charged), stamp: line.stamp, v: line.v, state: line.state }
-  checkCharged(line, charged, after, cycle)
+  const after = nextVersion(line, charged)
+  checkCharged(line, after, cycle)
   const isFree = order.admit(line, charged.counts, rated.funding.groups)
   owners.set(sid, commit.subscriber)
   if (commit.account !== null) owners.set(0, commit.account)
   refuseIf(!isFree, 'order')
   return after
+}
+
+/** As charged, but the times and the state of the recorded line. */
+function nextVersion(
+  { stamp, v, state, last_urt, late }: RealtimeLineDocument,
+  charged: Line,
+): Line {
+  const counts = { ...charged.counts, lastMs: last_urt.getTime(), late: late === true }
+  return { ...charged, stamp, version: v + 1, state, counts }
 }
 
 function deniedText({ reason, detail }: { reason: keyof typeof reasons; detail: string }): string {
@@ -156,24 +192,17 @@ function deniedText({ reason, detail }: { reason: keyof typeof reasons; detail: 
 const FIRST_SEGMENT = /-1$/
 
 function checkRecorded(line: RealtimeLineDocument, { finder }: RerateRules): void {
-  refuseIf(line.state === 'open', 'open')
   refuseIf(line.usagev < 0 || line.payments.some(({ credited }) => credited === true), 'refund')
   const isPrepaid = line.payments.some(({ pp_includes_external_id: id }) => id !== 0)
   refuseIf(isPrepaid || line.debt_micros !== 0, 'prepaid')
   refuseIf(!FIRST_SEGMENT.test(line.stamp), 'continued')
   refuseIf(finder.otherCategories(line.usaget).length > 0 || line.rates.length > 1, 'categories')
-  refuseIf(line.usagev === 0 && line.aprice_micros !== 0, 'charged')
 }
 
-function checkCharged(
-  line: RealtimeLineDocument,
-  { counts, pricing }: Line,
-  after: RealtimeLineDocument,
-  cycle: string,
-): void {
+function checkCharged(line: RealtimeLineDocument, { counts, pricing }: Line, cycle: string): void {
   refuseIf(counts.debt !== 0, 'prepaid')
   refuseIf(pricing.cycle !== cycle, 'cycle')
-  refuseIf(line.tax_data.taxes.length === 0 && after.tax_data.taxes.length > 0, 'taxes')
+  refuseIf(line.tax_data.taxes.length === 0 && pricing.taxes.length > 0, 'taxes')
 }
 
 /** Terms that end while the line lasts, or a counter of another period, are not exact. */
@@ -181,6 +210,7 @@ function ratedOf(
   line: RealtimeLineDocument,
   request: ChargeRequest,
   context: ChargeContext,
+  untilMs: number,
 ): RatedService {
   const [service] = request.services as [ChargeRequest['services'][number]]
   const atMs = request.eventTimeMs
@@ -192,11 +222,11 @@ function ratedOf(
   }
   const { cycle } = context.cycleAt(atMs, context.nowMs)
   refuseIf(
-    rated.funding.groups.some(({ fromMs }) => fromMs < cycle.fromMs),
+    rated.funding.groups.some(({ fromMs, toMs }) => fromMs < cycle.fromMs || toMs > cycle.toMs),
     'period',
   )
   // Usage up to the end of its terms belongs to them (`usedAt`).
-  refuseIf(line.last_urt.getTime() > rated.untilMs, 'boundary')
+  refuseIf(line.last_urt.getTime() > Math.min(rated.untilMs, untilMs), 'boundary')
   return rated
 }
 

@@ -32,6 +32,7 @@ export const JOB = {
         'fraud',
         'digest',
         'export',
+        'rerate',
       ],
       'Kind of job.',
     ),
@@ -55,6 +56,8 @@ export interface JobDocument extends StoredOf<typeof JOB, 'position'> {
   /** Kind and subject while the job is not done; unique, so there is one such job at a time. */
   active?: string
   counts: Record<string, number>
+  /** More work was added since it was claimed last. */
+  again?: boolean
   options: Record<string, unknown>
   actor: Actor
   /** Unique per process that works on the job. */

@@ -98,6 +98,7 @@ function mendOf(
       sessions,
     })),
     lines: plan.owners.flatMap((owner) => linesOf(owner, operationId, additional, nowMs)),
+    usage: [],
     lostOperations: lost.flatMap((document) => {
       const line = operationLineOf(document)
       return line === null ? [] : { line, ttlMs: operationKeepMs - (nowMs - line.atMs) }

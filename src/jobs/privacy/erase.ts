@@ -196,17 +196,21 @@ async function eraseLines(
 }
 
 /** Whether the ledger has no session of theirs left, and all its output is recorded. */
-async function hasSettled({ ledger }: EntityStores, { owners }: ErasureScope): Promise<boolean> {
-  const found = await readAccountFields(
-    ledger,
-    owners.map(({ aid }) => aid),
-  )
+async function hasSettled(
+  { catalog, ledger }: EntityStores,
+  { owners }: ErasureScope,
+): Promise<boolean> {
+  const aids = owners.map(({ aid }) => aid)
+  const found = await readAccountFields(ledger, aids)
   for (const [index, fields] of found.entries()) {
     if (fields instanceof Error) throw fields
     if (fields.sessionKeys.has(owners[index]?.sid ?? 0)) return false
   }
+  // Its lines would be written again with what is erased.
+  const rerated = { aid: { $in: aids }, state: 'planned' as const }
+  if ((await catalog.rerates.countDocuments(rerated)) > 0) return false
   const recording = watchRecorderProgress(ledger, 1)
-  for (const aid of new Set(owners.map(({ aid: one }) => one))) {
+  for (const aid of new Set(aids)) {
     if (!(await recording.waitUntilRecorded(aid))) return false
   }
   return true

@@ -1,4 +1,4 @@
--- Corrects owners of one account from the record, all or none.
+-- Corrects owners of one account, all or none.
 --
 -- KEYS  [1] epoch of the data, [2] stream, [3] result of the correction, [4] account, then results
 --       of operations that the data has lost

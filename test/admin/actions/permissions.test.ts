@@ -43,6 +43,8 @@ const LEVELS: Readonly<Record<string, string>> = {
   quote: 'read',
   filetypes: 'read',
   filetypecheck: 'read',
+  rerate: 'admin',
+  rerates: 'read',
   resetlines: 'write',
   lines: 'write',
   linesfiles: 'read',

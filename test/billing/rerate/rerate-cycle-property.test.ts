@@ -7,6 +7,7 @@ import {
 } from '../../../src/catalog/records/usage/line-document.ts'
 import { emptyOwner, type OwnerState } from '../../../src/domain/bucket.ts'
 import type { Catalogue } from '../../../src/domain/catalogue.ts'
+import { completed, rerateInput } from '../../support/billing/rerate-input.ts'
 import { propertyRuns } from '../../support/domain/property-runs.ts'
 import { serviceRequest } from '../../support/domain/requests.ts'
 import {
@@ -112,8 +113,8 @@ function charged(offered: Offer, uses: readonly Use[]): RealtimeLineDocument[] {
 
 function rerated(lines: readonly RealtimeLineDocument[], offered: Offer) {
   const rules = { ...contextOf(catalogue(offered)), settings: SETTINGS, actionRules: null }
-  const inputs = lines.map((line) => ({ line, profile: profile(line.sid) }))
-  return rerateCycle(inputs.toReversed(), CYCLE, rules)
+  const inputs = lines.map((line) => rerateInput(line, profile(line.sid)))
+  return completed(rerateCycle(inputs.toReversed(), CYCLE, rules))
 }
 
 /** Prices in micros by arithmetic alone: an interval that has begun is paid for. */

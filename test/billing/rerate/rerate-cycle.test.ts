@@ -5,6 +5,7 @@ import {
   type RealtimeLineDocument,
 } from '../../../src/catalog/records/usage/line-document.ts'
 import type { SubscriberProfile } from '../../../src/domain/catalogue.ts'
+import { completed, rerateInput } from '../../support/billing/rerate-input.ts'
 import { serviceRequest } from '../../support/domain/requests.ts'
 import {
   catalogueOf,
@@ -50,11 +51,8 @@ function rerated(
   calculators: object = {},
 ) {
   const rules = { ...contextOf(catalogue, calculators), settings: SETTINGS, actionRules: null }
-  return rerateCycle(
-    lines.map((line) => ({ line, profile })),
-    '202608',
-    rules,
-  )
+  const inputs = lines.map((line) => rerateInput(line, profile))
+  return completed(rerateCycle(inputs, '202608', rules))
 }
 
 /** The lines, each lasting until a minute after the begin of the next one. */
@@ -109,7 +107,7 @@ describe('refused is', () => {
       settings: SETTINGS,
       actionRules: null,
     }
-    const { refused } = rerateCycle([{ line, profile: PROFILE }], '202608', rules)
+    const { refused } = completed(rerateCycle([rerateInput(line, PROFILE)], '202608', rules))
     expect(refused).toMatchObject([{ reason: 'taxes' }])
   })
 

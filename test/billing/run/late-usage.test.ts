@@ -7,9 +7,9 @@ import type { Fields } from '../../../src/domain/fields.ts'
 import type { TaxData } from '../../../src/domain/tax.ts'
 import { ACTOR } from '../../support/billing/books.ts'
 import { cycleOf, RUN_MS, useCycle } from '../../support/billing/cycle-fixture.ts'
-import { addPlan, usageOf, useLateUsage } from '../../support/billing/late-usage.ts'
+import { addPlan, usageOf, useLateUsage, VAT } from '../../support/billing/late-usage.ts'
 
-const LOW = { key: 'LOW', description: 'Low', type: 'vat', rate: '0.07', isEmbedded: false }
+const LOW = { ...VAT, key: 'LOW', rate: '0.07' }
 type Exacts = Record<'aprice' | 'tax' | 'final_charge', string>
 
 const cycle = useCycle()
@@ -63,6 +63,21 @@ describe('usage that is recorded after its invoice was confirmed', () => {
     await runAndConfirm(AUGUST)
     expect([await total(AUGUST), await invoiced()]).toEqual(['0', 5])
     for (const key of [JUNE, JULY, AUGUST]) await source(key)
+  })
+
+  it('is invoiced if only the tax within its price has changed', async () => {
+    await begin()
+    await record(usageOf('a', 1, 2, { taxes: [] }))
+    cycle.at(RUN_MS)
+    await runAndConfirm(JUNE)
+    await record(usageOf('a', 2, 2, { charged: 1_000_000, taxes: [{ ...VAT, rate: '1' }] }))
+    expect(await line('a')).toMatchObject({
+      final_charge: 2,
+      uninvoiced: { former: { aprice: 2 } },
+    })
+    cycle.at(JULY_MS)
+    await runAndConfirm(JULY)
+    expect([await total(JULY), await invoiced()]).toEqual(['-1', 1])
   })
 
   it('is the difference for a session that began before, each time it grows', async () => {
@@ -140,7 +155,7 @@ describe('usage that is recorded after its invoice was confirmed', () => {
       'b charge 50 5.85 0 5.85',
       'b refund -50 -5 -0.85 -5.85 VAT -0.85',
     ])
-    const rule = 'usage whose price changed after its cycle'
+    const rule = 'usage priced again after its cycle'
     expect(new Set(copies.map(({ explain }) => (explain as Fields)['rule']))).toEqual(
       new Set([rule]),
     )

@@ -14,6 +14,8 @@ export interface DyingCatalog {
 export async function dyingCatalog(
   { url, database }: { url: string; database: string },
   isLast: (command: string) => boolean,
+  // Long enough for the commands before the death, which then costs this time.
+  timeoutMs = 5_000,
 ): Promise<DyingCatalog> {
   const proxy = await startStoreProxy(url)
   let hasDied = false
@@ -27,9 +29,7 @@ export async function dyingCatalog(
   })
   const catalog = await openCatalog({
     ...{ url: proxy.url, database },
-    // Long enough for the commands before the death, which then costs this time.
-    timeoutMs: 5_000,
-    appName: 'dying',
+    ...{ timeoutMs, appName: 'dying' },
   })
   return {
     catalog,

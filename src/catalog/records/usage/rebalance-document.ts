@@ -8,10 +8,13 @@ export interface RebalanceDocument {
   /** A query of lines in addition to account and cycle, as JSON: its names begin with `$`. */
   conditions: string
   conditions_hash: string
-  /** Identifies account, cycle and conditions; unique while the request waits. */
+  /** Identifies account, cycle and conditions; followed by the id of a request that has ended. */
   stamp: string
-  state: 'waiting'
+  state: 'waiting' | 'done' | 'failed'
+  /** Why it has failed; empty if it has not. */
+  reason?: string
   creation_date: Date
+  ended?: Date
 }
 
 export const REBALANCE_INDEXES: readonly IndexDescription[] = [
