@@ -39,7 +39,7 @@ const RAW_AT_ONCE = 2
 const SAMPLED_LINES = 20_000
 const LOOK_MS = 200
 const GOAL = 0.3
-/** Of rerating: to the records that the intake records. */
+/** Ratio of rerated lines per second to those of the intake. */
 const RERATE_GOAL = 0.5
 const GIB = 1024 ** 3
 /** Enough for any run: micros of money, bytes of data. */

@@ -261,11 +261,14 @@ export class RerateRun {
   }
 }
 
-/** The results in order; a few at once, so that the stores and this thread work at the same time. */
+/** The results in order; a few at once, so that the stores and this thread both work. */
 async function overlapping<T, R>(all: readonly T[], work: (one: T) => Promise<R>): Promise<R[]> {
   const results: R[] = []
   for (let at = 0; at < all.length; at += AT_ONCE) {
-    results.push(...(await Promise.all(all.slice(at, at + AT_ONCE).map(work))))
+    const begun = all.slice(at, at + AT_ONCE).map(work)
+    // Nothing of a run goes on when it has failed.
+    await Promise.allSettled(begun)
+    results.push(...(await Promise.all(begun)))
   }
   return results
 }
