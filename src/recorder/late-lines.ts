@@ -6,7 +6,7 @@
 import type { Catalog } from '../catalog/connection.ts'
 import { CatalogUnavailableError } from '../catalog/errors.ts'
 import type { RealtimeLineDocument } from '../catalog/records/usage/line-document.ts'
-import type { Charged, Uninvoiced } from '../catalog/records/usage/uninvoiced.ts'
+import { type Charged, hasSameTaxes, type Uninvoiced } from '../catalog/records/usage/uninvoiced.ts'
 import { type AnyDocument, type BulkOutcome, type Upsert, writeAll } from './bulk.ts'
 
 /** Lines per read. */
@@ -111,10 +111,11 @@ function markOf(
 
 /** Such as a line whose session has ended without further usage. */
 function isSameCharge(one: Charged, other: Charged): boolean {
-  const isSameOf = (amount: 'aprice' | 'final_charge') =>
-    one.exact[amount] === other.exact?.[amount]
-  const taxesOf = ({ tax_data: { taxes } }: Charged) => taxes.map(({ key, tax }) => `${key} ${tax}`)
-  const hasSameTaxes = taxesOf(one).join() === taxesOf(other).join()
-  const isSameAmount = isSameOf('aprice') && isSameOf('final_charge')
-  return one.usagev === other.usagev && isSameAmount && hasSameTaxes
+  const { aprice, final_charge } = other.exact ?? {}
+  return (
+    one.usagev === other.usagev &&
+    one.exact.aprice === aprice &&
+    one.exact.final_charge === final_charge &&
+    hasSameTaxes(one, other)
+  )
 }

@@ -1,11 +1,17 @@
 /**
- * Usage that was recorded after the end of its cycle: what no confirmed invoice has of a line is a
- * line of its own, a copy with the difference. Pure.
+ * Usage that was recorded or rerated after the end of its cycle: what no confirmed invoice has of a
+ * line is a line of its own, a copy with the difference. If its taxes are others than before, one
+ * copy returns the former charge, and another one has the new charge: documents compute a tax from
+ * the amounts of lines with the same taxes. Pure.
  */
 import { createHash } from 'node:crypto'
 import type { CycleUsageDocument } from '../../catalog/records/money/cycle-line.ts'
 import type { RealtimeLineDocument } from '../../catalog/records/usage/line-document.ts'
-import type { Charged, Uninvoiced } from '../../catalog/records/usage/uninvoiced.ts'
+import {
+  type Charged,
+  hasSameTaxes,
+  type Uninvoiced,
+} from '../../catalog/records/usage/uninvoiced.ts'
 import type { LineTax } from '../../domain/tax.ts'
 import { Exact } from '../../rating/line-tax.ts'
 import type { MoneyFormat } from '../currency.ts'
@@ -33,13 +39,10 @@ export function chargedBeyond(line: Charged, former: Charged | null): Charged {
   }
 }
 
-/** Versions of a line have the same taxes, unless it was rerated. */
 function taxesBeyond(taxes: readonly LineTax[], former: readonly LineTax[]): LineTax[] {
   const minus = (a: number, b: number) => new Exact(a).minus(b).toNumber()
-  const isSame = (one: LineTax) => (tax: LineTax) => one.key === tax.key && one.tax === tax.tax
-  const gone = former.filter((tax) => !taxes.some(isSame(tax))).map(withoutAmount)
-  return [...taxes, ...gone].map(({ amount_before_rounding: _, ...tax }) => {
-    const other = former.find(isSame(tax))
+  return taxes.map(({ amount_before_rounding: _, ...tax }) => {
+    const other = former.find(({ key, tax: rate }) => key === tax.key && rate === tax.tax)
     const embedded = tax.embedded_amount
     return {
       ...tax,
@@ -51,35 +54,41 @@ function taxesBeyond(taxes: readonly LineTax[], former: readonly LineTax[]): Lin
   })
 }
 
-function withoutAmount(tax: LineTax): LineTax {
-  return { ...tax, amount: 0, ...('embedded_amount' in tax && { embedded_amount: 0 }) }
+function returned(charge: Charged): Charged {
+  const nothing = chargedBeyond(charge, charge)
+  return chargedBeyond(nothing, charge)
 }
 
-function isCharge({ usagev, exact }: Charged): boolean {
-  const isZero = (amount: string) => new Exact(amount).isZero()
-  return usagev !== 0 || !isZero(exact.final_charge) || !isZero(exact.aprice)
+function isCharge({ usagev, exact: { aprice, final_charge } }: Charged): boolean {
+  return usagev !== 0 || [aprice, final_charge].some((amount) => !new Exact(amount).isZero())
 }
+
+type Copy = Charged & Pick<CycleUsageDocument, 'late_of' | 'charge_op' | 'billrun'>
 
 /** Lines without what later invoices have of them. */
 export function withoutTaken<Line extends Charged & { readonly stamp: string }>(
   lines: readonly Line[],
-  taken: readonly (Charged & { readonly late_of: string })[],
+  taken: readonly Copy[],
 ): Line[] {
   if (taken.length === 0) return [...lines]
   return lines.flatMap((line) => {
     const copies = taken.filter((copy) => copy.late_of === line.stamp)
     if (copies.length === 0) return [line]
-    const left = copies.reduce<Charged>((charge, copy) => chargedBeyond(charge, copy), line)
-    return isCharge(left) ? [{ ...line, ...left, tax_data: withTaxesLeft(left) }] : []
+    const left = chargedBefore(line, copies)
+    return isCharge(left) ? [{ ...line, ...left }] : []
   })
 }
 
-/** Without taxes that a later invoice has returned. */
-function withTaxesLeft({ tax_data }: Charged): Charged['tax_data'] {
-  const taxes = tax_data.taxes.filter((tax) => tax.amount !== 0 || (tax.embedded_amount ?? 0) !== 0)
-  if (taxes.length === 0 || taxes.length === tax_data.taxes.length) return tax_data
-  const rates = taxes.reduce((sum, { tax }) => sum.plus(tax), new Exact(0))
-  return { ...tax_data, total_tax: rates.toNumber(), taxes }
+/** The charge before its copies; a returned one is that before the copies of its cycle. */
+function chargedBefore(line: Charged, copies: readonly Copy[]): Charged {
+  const returns = copies
+    .filter(({ charge_op: op }) => op === 'refund')
+    .sort((a, b) => (a.billrun < b.billrun ? -1 : 1))
+  const [first] = returns
+  const before =
+    first === undefined ? copies : copies.filter((copy) => copy.billrun < first.billrun)
+  const charge = first === undefined ? line : returned(first)
+  return before.reduce<Charged>((left, copy) => chargedBeyond(left, copy), charge)
 }
 
 interface LateUsageRun {
@@ -89,48 +98,29 @@ interface LateUsageRun {
   readonly nowMs: number
 }
 
-/**
- * The lines of the run for it: the difference; or what was invoiced before, with the opposite sign,
- * and the charge, if they have different taxes. Their stamps are the same in a repeated run.
- */
+/** The lines of the run for it. Their stamps are the same in a repeated run. */
 export function lateUsageDocuments(run: LateUsageRun, line: LateUsage): CycleUsageDocument[] {
   const { former } = line.uninvoiced
-  const id = `late/${line.stamp}`
-  const parts =
-    former === null || taxesOf(former) === taxesOf(line)
-      ? [{ id, charge: chargedBeyond(line, former) }]
-      : [
-          { id: `${id}/former`, charge: chargedBeyond(nothingOf(former), former) },
-          { id, charge: chargedBeyond(line, null) },
-        ]
-  return parts
-    .filter(({ charge }) => isCharge(charge))
-    .map(({ id: each, charge }) => lateUsageDocument(run, line, each, charge))
-}
-
-function taxesOf({ tax_data: { taxes } }: Charged): string {
-  return JSON.stringify(taxes.map(({ key, tax }) => [key, tax]))
-}
-
-/** No charge, with the same taxes. */
-function nothingOf({ tax_data }: Charged): Charged {
-  return {
-    ...{ usagev: 0, aprice: 0, final_charge: 0 },
-    tax_data: { ...tax_data, total_amount: 0, taxes: tax_data.taxes.map(withoutAmount) },
-    exact: { aprice: '0', tax: '0', final_charge: '0' },
+  if (former !== null && !hasSameTaxes(line, former)) {
+    return [
+      lateUsageDocument(run, line, returned(former), 'refund'),
+      lateUsageDocument(run, line, chargedBeyond(line, null), 'charge'),
+    ]
   }
+  const beyond = chargedBeyond(line, former)
+  return isCharge(beyond) ? [lateUsageDocument(run, line, beyond, 'charge')] : []
 }
 
 function lateUsageDocument(
   { aid, cycleKey, money, nowMs }: LateUsageRun,
   line: LateUsage,
-  id: string,
   beyond: Charged,
+  op: CycleUsageDocument['charge_op'],
 ): CycleUsageDocument {
   const { stamp, sid, usaget, arate_key, plan, billrun, urt, last_urt, uninvoiced } = line
-  const isPrice = uninvoiced.former?.usagev === line.usagev
-  const since = uninvoiced.since.toISOString()
-  const [charged, invoiced] = [line.exact.aprice, uninvoiced.former?.exact.aprice ?? '0'].map(money)
+  const id = op === 'charge' ? `late/${stamp}` : `late/${stamp}/${op}`
+  const { former } = uninvoiced
+  const [charged, invoiced] = [line.exact.aprice, former?.exact.aprice ?? '0'].map(money)
   return {
     stamp: createHash('sha256').update(`${aid}/${cycleKey}/${id}`).digest('hex').slice(0, 32),
     v: 1,
@@ -147,19 +137,22 @@ function lateUsageDocument(
     billrun: cycleKey,
     charged_billrun: billrun,
     charge_amount: beyond.exact.aprice,
-    charge_op: 'charge',
+    charge_op: op,
     is_upfront: false,
     urt,
     start: urt,
     end: last_urt,
     process_time: new Date(nowMs),
     explain: {
-      rule: isPrice ? 'usage priced again after its cycle' : 'usage recorded after its cycle',
+      rule:
+        former !== null && former.usagev === line.usagev
+          ? 'usage whose price changed after its cycle'
+          : 'usage recorded after its cycle',
       entity: { kind: 'rate', key: arate_key },
       from: urt.toISOString(),
       to: last_urt.toISOString(),
       notes: [
-        `of cycle ${billrun}, ${isPrice ? 'changed' : 'recorded'} since ${since}`,
+        `of cycle ${billrun}, recorded since ${uninvoiced.since.toISOString()}`,
         `charged ${charged}, invoiced ${invoiced}`,
       ],
     },

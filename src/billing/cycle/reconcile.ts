@@ -118,7 +118,7 @@ function comparableOf(line: CycleLineDocument): Comparable {
 
 function nameOf(line: CycleLineDocument): string {
   if (line.type === 'credit') return line.key
-  const id = line.type === 'usage' ? line.line_id : line.service_id
+  const id = line.type === 'usage' ? line.late_of : line.service_id
   return `${line.name}/${id ?? ''}`
 }
 

@@ -113,7 +113,7 @@ export async function readPage<T>(read: Promise<T>): Promise<T> {
 }
 
 const COPY_FIELDS = {
-  ...{ _id: 0, stamp: 1, aid: 1, billrun: 1, late_of: 1 },
+  ...{ _id: 0, stamp: 1, aid: 1, billrun: 1, late_of: 1, charge_op: 1 },
   ...{ usagev: 1, aprice: 1, final_charge: 1, tax_data: 1, exact: 1 },
 }
 

@@ -24,15 +24,15 @@ export interface InputDigest {
 interface DigestedLine {
   readonly stamp: string
   readonly aprice?: unknown
-  readonly usagev?: unknown
   readonly final_charge?: unknown
-  readonly tax_data?: unknown
+  readonly usagev?: unknown
+  readonly tax_data?: { readonly taxes?: readonly { readonly key: string }[] }
 }
 
 const DIGEST_LENGTH = 16
 const DIGESTED_FIELDS = {
-  ...{ _id: 0, aid: 1, stamp: 1, v: 1, uninvoiced: 1 },
-  ...{ aprice: 1, usagev: 1, final_charge: 1, 'tax_data.taxes.key': 1 },
+  ...{ _id: 0, aid: 1, stamp: 1, v: 1 },
+  ...{ aprice: 1, final_charge: 1, usagev: 1, 'tax_data.taxes.key': 1, uninvoiced: 1 },
 }
 
 /** `moved`: lines that the invoice moves to its cycle. */
@@ -46,18 +46,13 @@ export function inputDigest(
   }))
   const lines: DigestedLine[] = [...own, ...beyond, ...taken, ...moved]
   const texts = lines
-    .map(({ stamp, aprice, usagev, final_charge, tax_data }) => {
-      return `${stamp} ${aprice} ${usagev} ${final_charge} ${taxKeysOf(tax_data)}`
+    .map(({ stamp, aprice, final_charge, usagev, tax_data }) => {
+      const taxes = tax_data?.taxes?.map(({ key }) => key) ?? []
+      return [stamp, aprice, final_charge, usagev, ...taxes].join(' ')
     })
     .sort()
   const hash = createHash('sha256').update(texts.join('\n')).digest('hex')
   return { lines: lines.length, digest: hash.slice(0, DIGEST_LENGTH) }
-}
-
-/** Other taxes may have the same amount. */
-function taxKeysOf(data: unknown): string {
-  const { taxes = [] } = (data ?? {}) as { readonly taxes?: readonly { readonly key: string }[] }
-  return taxes.map(({ key }) => key).join()
 }
 
 interface Computed {

@@ -2,10 +2,15 @@
 import { describe, expect, it } from 'vitest'
 import { resetRun } from '../../../src/billing/run/runs.ts'
 import { type Catalog, withGuards } from '../../../src/catalog/connection.ts'
-import type { CycleUsageDocument } from '../../../src/catalog/records/money/cycle-line.ts'
+import type { InvoiceDocument } from '../../../src/catalog/records/money/invoice-document.ts'
+import type { Fields } from '../../../src/domain/fields.ts'
+import type { TaxData } from '../../../src/domain/tax.ts'
 import { ACTOR } from '../../support/billing/books.ts'
 import { cycleOf, RUN_MS, useCycle } from '../../support/billing/cycle-fixture.ts'
-import { addPlan, usageOf, useLateUsage, VAT } from '../../support/billing/late-usage.ts'
+import { addPlan, usageOf, useLateUsage } from '../../support/billing/late-usage.ts'
+
+const LOW = { key: 'LOW', description: 'Low', type: 'vat', rate: '0.07', isEmbedded: false }
+type Exacts = Record<'aprice' | 'tax' | 'final_charge', string>
 
 const cycle = useCycle()
 const { record, run, runAccount, confirm, total, invoiced, line, source } = useLateUsage(cycle)
@@ -60,49 +65,6 @@ describe('usage that is recorded after its invoice was confirmed', () => {
     for (const key of [JUNE, JULY, AUGUST]) await source(key)
   })
 
-  it('is a credit if its price has fallen, each with its own tax', async () => {
-    await begin()
-    await record(usageOf('a', 1, 2))
-    cycle.at(RUN_MS)
-    await runAndConfirm(JUNE)
-    const taxes = [{ ...VAT, key: 'LOW', rate: '0.05' }]
-    await record(usageOf('a', 2, 2, { charged: 1_500_000, taxes }))
-    expect(await line('a')).toMatchObject({ v: 2, uninvoiced: { former: { aprice: 2 } } })
-    cycle.at(JULY_MS)
-    await runAndConfirm(JULY)
-    const lines = (await cycle.lines()) as unknown as CycleUsageDocument[]
-    const copies = lines.filter(({ type }) => type === 'usage')
-    const shown = copies.map(({ usagev, aprice, final_charge, tax_data }) => {
-      const { total_amount, taxes } = tax_data
-      return { usagev, aprice, final_charge, total_amount, taxes: taxes.map(({ key }) => key) }
-    })
-    expect(shown.toSorted((a, b) => a.aprice - b.aprice)).toEqual([
-      { usagev: -20, aprice: -2, final_charge: -2.34, total_amount: -0.34, taxes: ['VAT'] },
-      { usagev: 20, aprice: 1.5, final_charge: 1.575, total_amount: 0.075, taxes: ['LOW'] },
-    ])
-    expect([await total(JUNE), await total(JULY), await invoiced()]).toEqual(['2', '-0.5', 1.5])
-    // The confirmed invoice is still that of the former tax, also when the mark is gone.
-    expect(await line('a')).not.toHaveProperty('uninvoiced')
-    const usage = (await source(JUNE)).lines.find(({ type }) => type === 'usage')
-    expect(usage).toMatchObject({ taxes: [{ key: 'VAT' }] })
-    await source(JULY)
-  })
-
-  it('is invoiced if only the tax within its price has changed', async () => {
-    await begin()
-    await record(usageOf('a', 1, 2, { taxes: [] }))
-    cycle.at(RUN_MS)
-    await runAndConfirm(JUNE)
-    await record(usageOf('a', 2, 2, { charged: 1_000_000, taxes: [{ ...VAT, rate: '1' }] }))
-    expect(await line('a')).toMatchObject({
-      final_charge: 2,
-      uninvoiced: { former: { aprice: 2 } },
-    })
-    cycle.at(JULY_MS)
-    await runAndConfirm(JULY)
-    expect([await total(JULY), await invoiced()]).toEqual(['-1', 1])
-  })
-
   it('is the difference for a session that began before, each time it grows', async () => {
     await begin()
     await record(usageOf('a', 1, 2))
@@ -150,6 +112,42 @@ describe('usage that is recorded after its invoice was confirmed', () => {
     cycle.at(JULY_MS)
     await runAndConfirm(JULY)
     expect([await total(JULY), await invoiced()]).toEqual(['-1', 4])
+  })
+
+  it('returns the former charge, and charges the new one, if its taxes are others', async () => {
+    await begin()
+    await record(usageOf('a', 1, 5), usageOf('b', 1, 5))
+    cycle.at(RUN_MS)
+    await runAndConfirm(JUNE)
+    const june = await source(JUNE)
+    const same = { used: 50, chargedUnits: 50 }
+    await record(
+      usageOf('a', 2, 5, { ...same, taxes: [LOW] }),
+      // Its total is that of the former one, 5.85.
+      usageOf('b', 2, 5.85, { ...same, taxes: [] }),
+    )
+    cycle.at(JULY_MS)
+    await runAndConfirm(JULY)
+    const copies = (await cycle.lines()).filter(({ type }) => type === 'usage')
+    const texts = copies.map(({ late_of: stamp, charge_op: op, usagev, exact, tax_data }) => {
+      const { aprice, tax, final_charge } = exact as Exacts
+      const keys = (tax_data as TaxData).taxes.map(({ key, amount }) => `${key} ${amount}`)
+      return [stamp, op, usagev, aprice, tax, final_charge, ...keys].join(' ')
+    })
+    expect(texts.sort()).toEqual([
+      'a charge 50 5 0.35 5.35 LOW 0.35',
+      'a refund -50 -5 -0.85 -5.85 VAT -0.85',
+      'b charge 50 5.85 0 5.85',
+      'b refund -50 -5 -0.85 -5.85 VAT -0.85',
+    ])
+    const rule = 'usage whose price changed after its cycle'
+    expect(new Set(copies.map(({ explain }) => (explain as Fields)['rule']))).toEqual(
+      new Set([rule]),
+    )
+    const [, july] = await cycle.invoices()
+    expect(july).toMatchObject({ totals: { before_vat: 0.85, after_vat_rounded: -0.5 } })
+    await source(JULY)
+    expect((await source(JUNE)).lines).toEqual(june.lines)
   })
 
   it('is the same line in a repeated run, also after a reset', async () => {
@@ -294,12 +292,15 @@ describe('a recorder beside a confirmation', () => {
       ['c', 0],
     ])
     const charges = new Map<string, number>()
+    const rates = new Map<string, number>()
     const grow = async () => {
       const stamp = 'abc'[next(3)] ?? 'a'
       const version = (versions.get(stamp) ?? 0) + 1
       versions.set(stamp, version)
       charges.set(stamp, (charges.get(stamp) ?? 0) + next(4))
-      const newest = usageOf(stamp, version, charges.get(stamp) ?? 0)
+      const low = next(3) === 0 && version > 1 ? { taxes: [LOW] } : {}
+      rates.set(stamp, low.taxes === undefined ? 17 : 7)
+      const newest = usageOf(stamp, version, charges.get(stamp) ?? 0, low)
       // Two recorders write it; one is late with the version before.
       const older = usageOf(stamp, version - 1, (charges.get(stamp) ?? 0) - 1)
       await Promise.all([
@@ -326,6 +327,11 @@ describe('a recorder beside a confirmation', () => {
     await runAndConfirm('202609')
     const charged = [...charges.values()].reduce((sum, charge) => sum + charge, 0)
     expect(await invoiced()).toBe(charged)
+    const taxed = [...charges].map(([stamp, charge]) => charge * (100 + (rates.get(stamp) ?? 0)))
+    const invoices = (await cycle.invoices()) as unknown as InvoiceDocument[]
+    const cents = invoices.map(({ totals }) => Math.round(totals.after_vat_rounded * 100))
+    const sum = (all: readonly number[]) => all.reduce((total, each) => total + each, 0)
+    expect(sum(cents)).toBe(sum(taxed))
     for (const key of [JUNE, JULY, AUGUST, '202609']) await source(key)
     expect(
       await cycle.catalog().lines.countDocuments({ uninvoiced: { $exists: true } } as never),

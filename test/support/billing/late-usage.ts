@@ -32,7 +32,7 @@ export async function addPlan(catalog: Catalog, more: object = {}): Promise<void
   } as never)
 }
 
-export const VAT = { key: 'VAT', description: 'Vat', type: 'vat', rate: '0.17', isEmbedded: false }
+const VAT = { key: 'VAT', description: 'Vat', type: 'vat', rate: '0.17', isEmbedded: false }
 
 /** A version of the line of a segment; `charged`: before tax. */
 export function usageOf(

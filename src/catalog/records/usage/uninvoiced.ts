@@ -16,6 +16,15 @@ export interface Uninvoiced {
   readonly former: Charged | null
 }
 
+/** Whether an invoice can state both as amounts of one line. */
+export function hasSameTaxes(one: Charged, other: Charged): boolean {
+  const texts = ({ tax_data: { taxes } }: Charged) =>
+    taxes.map(
+      ({ key, tax, embedded_amount: embedded }) => `${key} ${tax} ${embedded === undefined}`,
+    )
+  return texts(one).sort().join('\n') === texts(other).sort().join('\n')
+}
+
 /** Selects marked lines by the index below, which needs this very condition. */
 export const IS_UNINVOICED = { 'uninvoiced.since': { $gt: new Date(0) } } as const
 
