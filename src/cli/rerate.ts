@@ -1,4 +1,5 @@
 /** `tollgate rerate`: recorded usage by today's catalogue, as a preview or charged. */
+import { setTimeout as delay } from 'node:timers/promises'
 import { queuedFilter } from '../admin/actions/resetlines.ts'
 import { type MoneyFormat, moneyFormat } from '../billing/currency.ts'
 import { createLiveCatalogue } from '../billing/quote/live-catalogue.ts'
@@ -11,6 +12,8 @@ import {
   type RerateTotals,
   selectionFault,
 } from '../billing/rerate/preview.ts'
+import type { Catalog } from '../catalog/connection.ts'
+import type { JobDocument } from '../catalog/records/job-document.ts'
 import { Exact } from '../catalog/records/money/exact-amount.ts'
 import type { RerateAmounts, RerateDocument } from '../catalog/records/usage/rerate-documents.ts'
 import type { Config } from '../config/schema.ts'
@@ -30,6 +33,8 @@ import { operator } from './operator.ts'
 import { type OptionValues, optionalNumber, optionalText, requiredText } from './options.ts'
 import type { Shell } from './shell.ts'
 import { LEDGER_LOST, patienceIn, type Stores, withStores } from './stores.ts'
+
+const POLL_MS = 500
 
 /**
  * Returns 1 if lines cannot be priced again, or if not all are done. Throws `CommandError` or
@@ -132,18 +137,16 @@ async function apply(
   if (lost.length > 0) throw new CommandError(LEDGER_LOST)
   const stores = { catalog, clock }
   const job = await beginRerate(stores, order, operator())
-  if (job === null || isRunning(job, clock)) {
-    throw new CommandError('usage is being rerated: see tollgate job list')
+  if (job === null) {
+    throw new CommandError('other usage is being rerated: see tollgate job list')
   }
   const log = createLogger({ name: 'cli', level: 'silent' })
   const { openAccounts } = accounts
   const filterOf = queuedFilter({ config, clock })
   const handler = rerateHandler({ ...stores, ledger, config, openAccounts, filterOf })
   const runner = { ...stores, config, log, handlers: { rerate: handler } }
-  if (!(await runJob(runner, job, new AbortController().signal))) {
-    throw new CommandError('another process rerates it: see tollgate job list')
-  }
-  const after = await catalog.jobs.findOne({ _id: job._id })
+  if (!isRunning(job, clock)) await runJob(runner, job, new AbortController().signal)
+  const after = await ended(catalog, job)
   let totals = { ...NO_SUMS, accounts: 0, refused: 0, lines: 0 }
   const rows = catalog.reads.rerates.find({ job: job._id }).sort({ aid: 1, cycle: 1 })
   for (const row of await rows.project<RerateDocument>({ chunk: 0 }).toArray()) {
@@ -161,12 +164,26 @@ async function apply(
   throw new CommandError(`it is not done, and is continued by a node: ${after?.error ?? ''}`)
 }
 
+/** Waits for another process that has claimed the job, until it ends or fails. */
+async function ended(catalog: Catalog, { _id }: JobDocument): Promise<JobDocument | null> {
+  for (;;) {
+    const job = await catalog.jobs.findOne({ _id })
+    const isEnded = job === null || job.state === 'done' || job.error !== ''
+    if (isEnded) return job
+    await delay(POLL_MS)
+  }
+}
+
 /** Only accounts that change, or are refused. */
 function accountLines(account: ReratedAccount, money: MoneyFormat, isDone: boolean): string[] {
   const { aid, cycle, lines, changed, difference, refused } = account
   const name = `account ${aid}, cycle ${cycle}`
   if (refused.length > 0) {
-    return [`${name}: refused`, ...refused.map(({ stamp, text }) => `  line ${stamp}: ${text}`)]
+    const some = changed === 0 ? '' : ` after ${changed} of ${lines} lines`
+    return [
+      `${name}: refused${some}`,
+      ...refused.map(({ stamp, text }) => `  line ${stamp}: ${text}`),
+    ]
   }
   if (changed === 0) return []
   const count = `${changed} of ${lines} lines`

@@ -88,6 +88,8 @@ export function rerateHandler(parts: RerateJobParts): JobHandler {
       }
       const run = await runNow()
       await run.resume()
+      // The accounts that earlier runs have found right are of no use any more.
+      await catalog.rerates.deleteMany({ state: 'unchanged', job: { $ne: claimed.job._id } })
       if ((await parts.openAccounts()).isExternal) throw new JobFailedError(EXTERNAL_SUBSCRIBERS)
       const { selection } = claimed.job.options as unknown as RerateOptions
       if (selection !== null) {

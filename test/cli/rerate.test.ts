@@ -262,7 +262,7 @@ describe('without --dry-run', () => {
     const order = { fromMs: 0, toMs: 1, rateKey: '', plan: '', sid: 0, origin: '' }
     await beginRerate({ catalog: product.catalog(), clock: systemClock }, order, ACTOR)
     expect(await rerate('--yes')).toMatchObject({
-      ...{ code: 1, stderr: 'tollgate: usage is being rerated: see tollgate job list\n' },
+      ...{ code: 1, stderr: 'tollgate: other usage is being rerated: see tollgate job list\n' },
     })
     await jobs.deleteMany({})
   })

@@ -133,7 +133,20 @@ describe('refused is', () => {
     expect(refusedOf(then, {})).toMatchObject([{ reason: 'categories' }])
   })
 
-  it('units of a service whose period began before the cycle', () => {
+  it('a line that lasts longer than its pool has these members', () => {
+    const long = { ...line, last_urt: new Date(START_MS + 60_000) }
+    const rules = { ...contextOf(catalogueOf([RATE], [plan()])), settings: SETTINGS }
+    const inputOf = (untilMs: number) => [{ line: long, profile: { ...PROFILE, untilMs } }]
+    const refusedOf = (untilMs: number) =>
+      completed(rerateCycle(inputOf(untilMs), '202608', { ...rules, actionRules: null })).refused
+    expect(refusedOf(START_MS + 30_000)).toMatchObject([{ reason: 'boundary' }])
+    expect(refusedOf(START_MS + 60_000)).toEqual([])
+  })
+
+  it.each([
+    ['before the cycle', -1],
+    ['within it, and ends after it', 0],
+  ])('units of a service whose period began %s', (_, days) => {
     const groups = [{ ...GROUP, name: 'W' }]
     const period = { months: 2, days: 0, hours: 0, untilMidnight: false }
     const service = { id: 'S@0', name: 'S', prices: new Map(), facts: {}, limitMonths: null }
@@ -142,12 +155,42 @@ describe('refused is', () => {
       [plan({ groups: [] })],
       [{ ...service, ...ALWAYS, groups, period }],
     )
-    const begun = { fromMs: START_MS - 86_400_000, toMs: ALWAYS.toMs }
+    const begun = { fromMs: START_MS + days * 86_400_000, toMs: ALWAYS.toMs }
     const profile = {
       ...PROFILE,
       services: [{ name: 'S', serviceId: 1, quantity: 1, ...begun }],
     }
     expect(rerated([line], catalogue, profile).refused).toMatchObject([{ reason: 'period' }])
+  })
+})
+
+describe('the order of late lines', () => {
+  // 100, 50 of 100, and 0 of 100 units are included; charged in this order.
+  const [first, second, third] = linesOf(3) as [
+    RealtimeLineDocument,
+    RealtimeLineDocument,
+    RealtimeLineDocument,
+  ]
+  const at = (line: RealtimeLineDocument, minute: number) => {
+    const urt = new Date(START_MS + minute * 60_000)
+    return { ...line, urt, last_urt: urt }
+  }
+
+  it('matters if usage was charged beyond included units before usage within them', () => {
+    const { refused } = rerated([at(third, 1), at(first, 2), at(second, 3)])
+    expect(refused).toMatchObject([
+      { stamp: first.stamp, reason: 'order' },
+      { stamp: second.stamp, reason: 'order' },
+    ])
+  })
+
+  it('does not if more units are included since then', () => {
+    const more = (line: RealtimeLineDocument) => ({
+      ...line,
+      arategroups: line.arategroups.map((group) => ({ ...group, total: 300 })),
+    })
+    const lines = [at(first, 1), at(third, 2), at(more(second), 3)]
+    expect(rerated(lines).refused).toEqual([])
   })
 })
 
