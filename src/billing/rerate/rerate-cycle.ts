@@ -28,7 +28,7 @@ export interface RerateInput {
 /** A line before and after. */
 export interface RepricedLine {
   readonly before: RealtimeLineDocument
-  /** The line as it would be charged today; the same object if it has no usage. */
+  /** The line as it would be charged today; the same object without usage or if it is prepriced. */
   readonly after: RealtimeLineDocument
 }
 
@@ -113,6 +113,8 @@ function repriced(
   owners: Map<number, OwnerState>,
   order: RerateOrder,
 ): RealtimeLineDocument {
+  // The catalogue has no part in its price.
+  if (line.prepriced === true) return line
   checkRecorded(line, rules)
   if (line.usagev === 0) return line
   refuseIf(profile === null, 'noSubscriber')
