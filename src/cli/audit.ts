@@ -2,7 +2,6 @@
 import { entityStoresOf } from '../admin/entity-api.ts'
 import { type MoneyFormat, moneyFormat } from '../billing/currency.ts'
 import { repeatingReads } from '../catalog/repeating-reads.ts'
-import { parseInstant } from '../domain/time.ts'
 import { watchRecorderProgress } from '../ledger/recorder-progress.ts'
 import { createLogger } from '../runtime/log.ts'
 import { type AuditStores, checkAccount } from './audit/account.ts'
@@ -16,7 +15,7 @@ import { auditRecords } from './audit/records.ts'
 import { auditUninvoiced, type UninvoicedReport, uninvoicedLines } from './audit/uninvoiced.ts'
 import { Unread, unreadLines } from './audit/unread.ts'
 import { CommandError, UsageError } from './errors.ts'
-import type { OptionValues } from './options.ts'
+import { type OptionValues, optionalInstant } from './options.ts'
 import { Progress } from './progress.ts'
 import type { Shell } from './shell.ts'
 import { LEDGER_LOST, patienceIn, type Stores, withStores } from './stores.ts'
@@ -61,6 +60,7 @@ export async function audit(shell: Shell, options: OptionValues): Promise<0 | 1>
   const config = shell.config()
   const patience = patienceIn(shell, config)
   const money = moneyFormat(config.rating.currencyCode)
+  const atMs = optionalInstant(options, 'at', config.rating.timeZone)
   const auditing = async ({ ledger, catalog, accounts, clock, lost }: Stores) => {
     // An empty Redis would look like an account without balances.
     if (lost.length > 0) throw new CommandError(LEDGER_LOST)
@@ -69,7 +69,7 @@ export async function audit(shell: Shell, options: OptionValues): Promise<0 | 1>
     const { lookup } = accounts
     const read = repeatingReads(catalog)
     const unread = new Unread()
-    const books = await auditBooks(read, atOf(options, config.rating.timeZone), unread)
+    const books = await auditBooks(read, atMs === undefined ? null : new Date(atMs), unread)
     const numbers = await auditNumbers(read)
     const uninvoiced = await auditUninvoiced({ catalog: read, lookup }, config, unread, patience)
     const auditAll = async (onDifferent?: (account: FoundAccount) => void) => {
@@ -102,15 +102,6 @@ export async function audit(shell: Shell, options: OptionValues): Promise<0 | 1>
   if (flags.json) shell.print(JSON.stringify(report))
   else for (const line of reportLines(report, money)) shell.print(line)
   return report.ok ? 0 : 1
-}
-
-/** `--at`; null if it was not given. */
-function atOf(options: OptionValues, timeZone: string): Date | null {
-  const text = options['at']
-  if (text === undefined) return null
-  const atMs = parseInstant(String(text), timeZone)
-  if (atMs === null) throw new UsageError(`--at: not a date: ${String(text)}`)
-  return new Date(atMs)
 }
 
 interface AuditOptions {

@@ -1,16 +1,15 @@
 /** `tollgate autorenew run`: charges the auto-renewals that are due. */
 import { entityStoresOf } from '../admin/entity-api.ts'
-import { parseInstant } from '../domain/time.ts'
 import { chargeDueRenewals } from '../prepaid/autorenew/due.ts'
 import { createLogger } from '../runtime/log.ts'
-import { CommandError, UsageError } from './errors.ts'
-import { type OptionValues, optionalText } from './options.ts'
+import { CommandError } from './errors.ts'
+import { type OptionValues, optionalInstant } from './options.ts'
 import type { Shell } from './shell.ts'
 import { LEDGER_LOST, withStores } from './stores.ts'
 
 export async function runAutorenew(shell: Shell, options: OptionValues): Promise<0> {
   const config = shell.config()
-  const atMs = instantOf(options, config.rating.timeZone)
+  const atMs = optionalInstant(options, 'at', config.rating.timeZone)
   const charged = await withStores(config, async ({ catalog, ledger, clock, accounts, lost }) => {
     if (lost.length > 0) throw new CommandError(LEDGER_LOST)
     const log = createLogger({ name: 'cli', level: 'silent' })
@@ -28,12 +27,4 @@ export async function runAutorenew(shell: Shell, options: OptionValues): Promise
     options['json'] === true ? JSON.stringify({ charged }) : `charged ${charged} due dates`,
   )
   return 0
-}
-
-function instantOf(options: OptionValues, timeZone: string): number | undefined {
-  const text = optionalText(options, 'at')
-  if (text === undefined) return undefined
-  const atMs = parseInstant(text, timeZone)
-  if (atMs !== null) return atMs
-  throw new UsageError(`--at must be a time, as in 2026-01-31T00:00:00Z, not '${text}'`)
 }

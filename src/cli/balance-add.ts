@@ -7,7 +7,7 @@ import type { PrepaidInclude } from '../domain/catalogue.ts'
 import { beginOfLoad, InsufficientBalanceError } from '../domain/credit.ts'
 import type { OperationLine } from '../domain/line.ts'
 import { microsFrom, parseDecimal, toScale } from '../domain/money.ts'
-import { FOREVER_MS, parseInstant } from '../domain/time.ts'
+import { FOREVER_MS } from '../domain/time.ts'
 import { balancesOf } from '../entities/follow-ups.ts'
 import { loadOwners } from '../ledger/loading.ts'
 import { type CreditOperation, creditBucket } from '../ledger/operations.ts'
@@ -15,7 +15,13 @@ import { type BalanceEntry, performAudited } from '../prepaid/balances/operation
 import { createLogger } from '../runtime/log.ts'
 import { CommandError, UsageError } from './errors.ts'
 import { operator } from './operator.ts'
-import { type OptionValues, optionalNumber, optionalText, requiredText } from './options.ts'
+import {
+  type OptionValues,
+  optionalInstant,
+  optionalNumber,
+  optionalText,
+  requiredText,
+} from './options.ts'
 import {
   accountOf,
   amountText,
@@ -38,7 +44,7 @@ export interface CreditCommand {
 
 export async function addBalance(shell: Shell, options: OptionValues): Promise<0> {
   const config = shell.config()
-  const command = readCreditCommand(options, config)
+  const command = readCreditCommand(options, config.rating.timeZone)
   const line = await withStores(config, (stores) => addCredit(stores, config, command))
   const money = moneyFormat(config.rating.currencyCode)
   shell.print(options['json'] === true ? JSON.stringify(line) : lineText(line, money))
@@ -84,28 +90,18 @@ export async function addCredit(
   }
 }
 
-function readCreditCommand(options: OptionValues, config: Config): CreditCommand {
+function readCreditCommand(options: OptionValues, timeZone: string): CreditCommand {
   requiredText(options, 'include')
   const command = {
     owner: ownerSelector(options),
     includeId: optionalNumber(options, 'include') ?? 0,
     amountText: requiredText(options, 'amount'),
     operationId: optionalText(options, 'operation-id') ?? `cli-${randomUUID()}`,
-    fromMs: instant(options, 'from', config),
-    toMs: instant(options, 'to', config),
+    fromMs: optionalInstant(options, 'from', timeZone),
+    toMs: optionalInstant(options, 'to', timeZone),
   }
   if (command.operationId === '') throw new UsageError('--operation-id must not be empty')
   return command
-}
-
-function instant(options: OptionValues, name: string, config: Config): number | undefined {
-  const text = optionalText(options, name)
-  if (text === undefined) return undefined
-  const atMs = parseInstant(text, config.rating.timeZone)
-  if (atMs === null) {
-    throw new UsageError(`--${name} must be a date, as in 2030-01-31 or ISO 8601, not '${text}'`)
-  }
-  return atMs
 }
 
 async function operationFor(

@@ -1,14 +1,19 @@
 /** `tollgate card …`: prepaid cards, in batches. */
 import { cardSecretsOf } from '../catalog/sealing/card-secrets.ts'
 import type { Config } from '../config/schema.ts'
-import { parseInstant } from '../domain/time.ts'
 import { createBatch } from '../prepaid/cards/batch.ts'
 import { displayStatus, statusOf } from '../prepaid/cards/states.ts'
 import { type CardStores, countCards, deleteCards, updateCards } from '../prepaid/cards/store.ts'
 import { ApiError } from '../requests/errors.ts'
 import { CommandError, UsageError } from './errors.ts'
 import { operator } from './operator.ts'
-import { type OptionValues, optionalNumber, optionalText, requiredText } from './options.ts'
+import {
+  instantFrom,
+  type OptionValues,
+  optionalNumber,
+  optionalText,
+  requiredText,
+} from './options.ts'
 import { aligned } from './owners.ts'
 import { Progress } from './progress.ts'
 import type { Shell } from './shell.ts'
@@ -27,7 +32,7 @@ export async function createCardBatch(shell: Shell, options: OptionValues): Prom
     firstSerial: optionalNumber(options, 'first-serial') ?? 1,
     charging_plan_name: requiredText(options, 'plan'),
     service_provider: requiredText(options, 'provider'),
-    to: instantAt(options, timeZone),
+    to: new Date(instantFrom(requiredText(options, 'to'), '--to', timeZone)),
     additional_information: optionalText(options, 'information') ?? '',
     file: requiredText(options, 'output'),
     isContinued: options['continue'] === true,
@@ -108,11 +113,4 @@ function wholeAt(options: OptionValues, name: string): number {
   const text = requiredText(options, name)
   if (/^[1-9]\d{0,14}$/.test(text)) return Number(text)
   throw new UsageError(`--${name} must be a positive integer, not '${text}'`)
-}
-
-function instantAt(options: OptionValues, timeZone: string): Date {
-  const text = requiredText(options, 'to')
-  const atMs = parseInstant(text, timeZone)
-  if (atMs !== null) return new Date(atMs)
-  throw new UsageError(`--to must be a date, as in 2030-01-31 or ISO 8601, not '${text}'`)
 }

@@ -7,22 +7,21 @@ import { createCharges } from '../admin/payments.ts'
 import { createAudit } from '../catalog/audit/audit.ts'
 import { createCurrentSettings } from '../catalog/settings/current-settings.ts'
 import type { Config } from '../config/schema.ts'
-import { parseInstant } from '../domain/time.ts'
 import { createCycle } from '../jobs/cycle/cycle.ts'
 import { createReports } from '../reports/parts.ts'
 import { ApiError } from '../requests/errors.ts'
 import { createLogger } from '../runtime/log.ts'
 import { createMetrics } from '../runtime/metrics.ts'
-import { CommandError, UsageError } from './errors.ts'
+import { CommandError } from './errors.ts'
 import { operator } from './operator.ts'
-import { type OptionValues, optionalText } from './options.ts'
+import { type OptionValues, optionalInstant } from './options.ts'
 import { aligned } from './owners.ts'
 import type { Shell } from './shell.ts'
 import { LEDGER_LOST, type Stores, withStores } from './stores.ts'
 
 export async function clock(shell: Shell, options: OptionValues): Promise<0> {
   const config = shell.config()
-  const toMs = instantOf(options, config.rating.timeZone)
+  const toMs = optionalInstant(options, 'to', config.rating.timeZone)
   const isJson = options['json'] === true
   await withStores(config, async (stores) => {
     const mover = moverOf(stores, config)
@@ -39,14 +38,6 @@ export async function clock(shell: Shell, options: OptionValues): Promise<0> {
     else for (const line of movedText(moved)) shell.print(line)
   })
   return 0
-}
-
-function instantOf(options: OptionValues, timeZone: string): number | undefined {
-  const text = optionalText(options, 'to')
-  if (text === undefined) return undefined
-  const atMs = parseInstant(text, timeZone)
-  if (atMs !== null) return atMs
-  throw new UsageError(`--to must be a time, as in 2026-01-31T12:00:00Z, not '${text}'`)
 }
 
 function moverOf({ catalog, ledger, clock, accounts }: Stores, config: Config): ClockMover {

@@ -5,11 +5,10 @@ import {
   EVENT_TYPES,
   type NotificationDocument,
 } from '../catalog/records/events/event-document.ts'
-import { parseInstant } from '../domain/time.ts'
 import { type Resent, resendEvents } from '../entities/events/resend.ts'
 import { UsageError } from './errors.ts'
 import { operator } from './operator.ts'
-import { type OptionValues, optionalNumber, optionalText } from './options.ts'
+import { type OptionValues, optionalInstant, optionalNumber, optionalText } from './options.ts'
 import { aligned } from './owners.ts'
 import type { Shell } from './shell.ts'
 import { withCatalog } from './stores.ts'
@@ -92,8 +91,11 @@ function resendFilter(stamps: readonly string[], options: OptionValues, timeZone
 
 function filterOf(options: OptionValues, timeZone: string): Record<string, unknown> {
   const text = (name: string) => optionalText(options, name)
-  const from = timeOf(options, 'from', timeZone)
-  const to = timeOf(options, 'to', timeZone)
+  const dateOf = (name: string) => {
+    const atMs = optionalInstant(options, name, timeZone)
+    return atMs === undefined ? undefined : new Date(atMs)
+  }
+  const [from, to] = [dateOf('from'), dateOf('to')]
   const filter = {
     'extra_params.aid': optionalNumber(options, 'aid'),
     'extra_params.sid': optionalNumber(options, 'sid'),
@@ -116,14 +118,6 @@ function choiceOf(
   const text = optionalText(options, name)
   if (text === undefined || allowed.includes(text)) return text
   throw new UsageError(`--${name} must be one of ${allowed.join(', ')}, not '${text}'`)
-}
-
-function timeOf(options: OptionValues, name: string, timeZone: string): Date | undefined {
-  const text = optionalText(options, name)
-  if (text === undefined) return undefined
-  const atMs = parseInstant(text, timeZone)
-  if (atMs === null) throw new UsageError(`--${name} must be a date, not '${text}'`)
-  return new Date(atMs)
 }
 
 function limitOf(options: OptionValues, usual: number, max: number): number {

@@ -23,6 +23,9 @@ export const INTAKE_COMMANDS: readonly CommandSpec[] = [
     isReading: true,
     options: {
       file: text('ID', 'id of a file'),
+      'file-type': text('NAME', 'only records of this file type'),
+      reason: text('TEXT', 'only records with this reason'),
+      id: text('ID', 'only the record with this id, in any state'),
       state: text('S', 'waiting, submitted, corrected or dropped; waiting if not given'),
       limit: text('N', 'records at most; 100 if not given'),
       json,

@@ -1,4 +1,5 @@
 /** Reads options of a command. */
+import { parseInstant } from '../domain/time.ts'
 import { UsageError } from './errors.ts'
 
 export type OptionValues = Readonly<Record<string, string | boolean | undefined>>
@@ -34,4 +35,21 @@ export function optionalNumber(options: OptionValues, name: string): number | un
     throw new UsageError(`--${name} must be an integer from 1 to 2^53, not '${text}'`)
   }
   return number
+}
+
+/** A date or time, epoch ms; undefined if not given. Throws `UsageError`. */
+export function optionalInstant(
+  options: OptionValues,
+  name: string,
+  timeZone: string,
+): number | undefined {
+  const text = optionalText(options, name)
+  return text === undefined ? undefined : instantFrom(text, `--${name}`, timeZone)
+}
+
+/** `what`: the name of the value. Throws `UsageError`. */
+export function instantFrom(text: string, what: string, timeZone: string): number {
+  const atMs = parseInstant(text, timeZone)
+  if (atMs !== null) return atMs
+  throw new UsageError(`${what} must be a date, as in 2030-01-31 or ISO 8601, not '${text}'`)
 }

@@ -17,12 +17,15 @@ const STATES: readonly IntakeRejectedDocument['state'][] = [
 const LIMIT = 100
 
 export async function list(shell: Shell, options: OptionValues): Promise<0> {
-  const given = optionalText(options, 'state') ?? 'waiting'
+  const id = optionalText(options, 'id')
+  const given = optionalText(options, 'state') ?? (id === undefined ? 'waiting' : undefined)
   const state = STATES.find((one) => one === given)
-  if (state === undefined) {
+  if (state === undefined && given !== undefined) {
     throw new UsageError(`--state must be ${STATES.join(', ')}, not '${given}'`)
   }
-  const query = { state, file: optionalText(options, 'file') }
+  const textOf = (name: string) => optionalText(options, name)
+  const more = { file: textOf('file'), file_type: textOf('file-type'), reason: textOf('reason') }
+  const query = { id, state, ...more }
   const range = { skip: 0, limit: optionalNumber(options, 'limit') ?? LIMIT }
   const records = await withCatalog(shell.config(), (catalog) =>
     listRejected(catalog, query, range),

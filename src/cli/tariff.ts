@@ -3,7 +3,6 @@ import { QuoteWork, refuseLarge } from '../admin/actions/quote-work.ts'
 import { createEntityApi } from '../admin/entity-api.ts'
 import type { TariffSetDocument } from '../catalog/records/tariff-set-document.ts'
 import { arrayAt, FieldError, objectAt, textAt } from '../domain/fields.ts'
-import { parseInstant } from '../domain/time.ts'
 import {
   cancelSet,
   checkSet,
@@ -18,9 +17,9 @@ import type { TariffWork } from '../entities/tariffs/writes.ts'
 import { ApiError } from '../requests/errors.ts'
 import { createLogger } from '../runtime/log.ts'
 import { readDocument } from './document-file.ts'
-import { CommandError, UsageError } from './errors.ts'
+import { CommandError } from './errors.ts'
 import { operator } from './operator.ts'
-import { type OptionValues, optionalText } from './options.ts'
+import { instantFrom, type OptionValues, optionalInstant } from './options.ts'
 import type { Shell } from './shell.ts'
 import { withStores } from './stores.ts'
 
@@ -35,13 +34,14 @@ export async function listTariffs(shell: Shell, options: OptionValues): Promise<
 
 export async function prepareTariff(shell: Shell, file: string, options: OptionValues): Promise<0> {
   const value = await readDocument(shell, file)
+  const { timeZone } = shell.config().rating
   await withTariffs(shell, options, async (work) => {
     const { name, activation, writes, cases = [] } = objectAt(value, '', KEYS)
     const listed = arrayAt(cases, 'cases')
     refuseLarge(listed)
     const draft = {
       name: textAt(name, 'name'),
-      activation: instantAt(shell, textAt(activation, 'activation'), 'activation'),
+      activation: new Date(instantFrom(textAt(activation, 'activation'), 'activation', timeZone)),
       writes: arrayAt(writes, 'writes'),
     }
     return [await prepareSet(work, { ...draft, cases: listed })]
@@ -56,8 +56,8 @@ export async function stepTariff(
   name: string,
   options: OptionValues,
 ): Promise<0 | 1> {
-  const text = optionalText(options, 'at')
-  const at = text === undefined ? null : instantAt(shell, text, '--at')
+  const atMs = optionalInstant(options, 'at', shell.config().rating.timeZone)
+  const at = atMs === undefined ? null : new Date(atMs)
   const shown = await withTariffs(shell, options, async (work) => {
     const cases = new QuoteWork(undefined)
     const runCase = cases.run.bind(cases)
@@ -103,10 +103,4 @@ function linesOf({ name, activation, state, writes, errors, ...rest }: ReturnTyp
     `${name}: ${state.replace('_', ' ')}${back}, ${from}`,
     ...errors.map(({ path, why }) => `  ${path} ${why}`),
   ]
-}
-
-function instantAt(shell: Shell, text: string, what: string): Date {
-  const atMs = parseInstant(text, shell.config().rating.timeZone)
-  if (atMs !== null) return new Date(atMs)
-  throw new UsageError(`${what} must be a time, as in 2026-01-31T12:00:00Z, not '${text}'`)
 }

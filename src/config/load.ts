@@ -6,6 +6,7 @@ import { LineCounter, parseDocument } from 'yaml'
 import { ConfigError, type ConfigProblem, redactUrl } from './error.ts'
 import { isLoopback, redirectProblem } from './hosts.ts'
 import { documentLayer, environmentLayer, FILE_VARIABLE, type Layer } from './layers.ts'
+import { memberProblems } from './places.ts'
 import { type Config, ConfigSchema } from './schema.ts'
 import { nativeTlsProblem } from './tls.ts'
 
@@ -188,6 +189,9 @@ function checkConsistency(config: Config, layers: readonly Layer[], isPart: bool
     'shutdown.timeoutMs',
     `must be at least ${endMs}, which is ${SHUTDOWN_REQUESTS_MIN} × ${timeout}`,
   )
+  for (const { setting, error } of memberProblems(config)) {
+    problems.push({ key: error.key, source: sourceOf(setting), reason: error.reason })
+  }
   if (problems.length > 0) throw new ConfigError(problems)
 }
 

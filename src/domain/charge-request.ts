@@ -49,6 +49,8 @@ export interface ServiceRequest extends ServiceIdentity {
    * restricts the service until there is credit. Absent: the start is denied.
    */
   opensWithoutCredit?: true
+  /** The price that a usage record has, instead of that of the catalogue: micros before tax. */
+  priceMicros?: number
   /** Null if absent. */
   parts: readonly ServicePart[] | null
   /**
@@ -142,7 +144,7 @@ export function withVolumes(
   usedBefore: number,
   calledNumber: string,
 ): ServiceRequest {
-  return {
+  const copy: ServiceRequest = {
     ratingGroup: service.ratingGroup,
     serviceIdentifier: service.serviceIdentifier,
     usaget: service.usaget,
@@ -157,6 +159,8 @@ export function withVolumes(
     parts: service.parts,
     fields: service.fields,
   }
+  if (service.priceMicros !== undefined) copy.priceMicros = service.priceMicros
+  return copy
 }
 
 /** Usage type of amounts of money; its units are micros. */

@@ -12,7 +12,7 @@ import { MICROS_DIGITS } from './money.ts'
 import { START_POSITION } from './price-continuation.ts'
 import type { PricingMethod } from './pricing/models.ts'
 import type { Sale } from './pricing/tier.ts'
-import type { Payment } from './segment-parts.ts'
+import { type Payment, RECORD_PRICE } from './segment-parts.ts'
 import { charge, type ExactPart, exactPrice, type PricePosition, type Tariff } from './tariff.ts'
 import { PLAIN_TERMS } from './tariff-terms.ts'
 
@@ -22,7 +22,7 @@ export interface PriceStep {
   /** Tariff category. */
   category: string
   rate: string
-  /** `BASE`, `plan NAME`, `service NAME` or `rate NAME`. */
+  /** `Pricing.priceOf`. */
   source: string
   /** Time band; empty for the plain price. */
   band: string
@@ -137,10 +137,11 @@ function priceSteps(
 ): RatingStep[] {
   const made = new Computation(tariff, units, unit, position)
   made.run(access)
+  const steps = what.source === RECORD_PRICE ? [] : made.steps
   const { method } = tariff.terms ?? PLAIN_TERMS
   const amount = microsText(made.micros)
   const head: PriceStep = { step: 'price', ...what, method, units: made.lineUnits(units), amount }
-  return [head, ...made.steps]
+  return [head, ...steps]
 }
 
 const HALF_EVEN = { mode: 'half-even', step: 1 } as const

@@ -13,7 +13,10 @@ export interface Pricing {
   /** Cycle key (`billrun_key`), YYYYMM. */
   readonly cycle: string
   readonly tariff: Tariff
-  /** Source of the price: `BASE`, `plan NAME`, `service NAME` or `rate NAME` (for a plan). */
+  /**
+   * Source of the price: `BASE`, `plan NAME`, `service NAME`, `rate NAME` (for a plan), or
+   * `RECORD_PRICE`.
+   */
   readonly priceOf: string
   /** Time band of the price; empty for the plain one. */
   readonly band: string
@@ -23,6 +26,9 @@ export interface Pricing {
   /** Rounding of the final charge of its line; null if it is not rounded. */
   readonly rounding: LineRounding | null
 }
+
+/** Source of the price of a usage record that has its price, which the catalogue does not know. */
+export const RECORD_PRICE = 'RECORD'
 
 /** The terms of a rate's own price, without taxes and other categories. */
 export function plainPricing({

@@ -74,6 +74,7 @@ export function compileFileType(
   const document = withoutSamples(given)
   const fields = objectAt(document, path, FILE_TYPE_KEYS)
   const { name, isEnabled } = headOf(fields, path)
+  checkPricing(fields['pricing'], `${path}.pricing`)
   const parser = compileParser(fields['parser'], `${path}.parser`)
   const processor = processorAt(fields['processor'], `${path}.processor`)
   const mappings = compileMappings(processor, `${path}.processor`)
@@ -114,7 +115,6 @@ export function headOf(fields: Fields, path: string): Pick<FileType, 'name' | 'i
   const name = nameAt(fields['file_type'], `${path}.file_type`)
   const { type, enabled } = fields
   if (!isUnset(type)) oneOfAt(type, `${path}.type`, ['realtime', 'usage'])
-  checkPricing(fields['pricing'], `${path}.pricing`)
   const isEnabled = isUnset(enabled) || booleanAt({ value: enabled, path: `${path}.enabled` })
   return { name, isEnabled }
 }
@@ -273,6 +273,7 @@ function compileServices(
   return {
     ...lists,
     isUsage: false,
+    price: null,
     requestedField: optionalPath(realtime.general('requested_field')),
     usage: mappings.rules(realtime),
     reports: reportsOf(realtime, mappings),

@@ -11,7 +11,12 @@ export function mergedService(one: ServiceRequest, other: ServiceRequest): Servi
   const volumes = one.isTotal ? mergedTotals(one, other) : mergedVolumes(one, other)
   const calledNumber = one.calledNumber === '' ? other.calledNumber : one.calledNumber
   const checksCredit = one.checksCredit || other.checksCredit
-  return { ...one, ...volumes, calledNumber, checksCredit, parts: mergedParts(one, other) }
+  const parts = mergedParts(one, other)
+  const merged: ServiceRequest = { ...one, ...volumes, calledNumber, checksCredit, parts }
+  if (one.priceMicros !== undefined) {
+    merged.priceMicros = one.priceMicros + (other.priceMicros ?? 0)
+  }
+  return merged
 }
 
 function mergedTotals(one: Volumes, other: Volumes): Volumes {

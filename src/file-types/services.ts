@@ -29,6 +29,8 @@ export interface ServicesPlan {
   readonly mergesMembers: boolean
   /** Whether events report usage and request nothing, as records do; otherwise they request. */
   readonly isUsage: boolean
+  /** Null if the catalogue has all prices. */
+  readonly price: PriceReader | null
   /** If this field is absent nothing is requested, except by an event. */
   readonly requestedField: Path | null
   readonly usage: readonly UsageRule[]
@@ -38,6 +40,13 @@ export interface ServicesPlan {
   /** Fields of an entry that rules read. */
   readonly retained: (entry: Message, errors: DecodeErrors) => ServiceRequest['fields']
 }
+
+/** The price of a service in micros; undefined if that of the catalogue applies. */
+export type PriceReader = (
+  scope: ServiceScope,
+  shape: Pick<RequestShape, 'members'>,
+  errors: DecodeErrors,
+) => number | undefined
 
 /** Properties of a request that determine the required fields of its services. */
 export interface RequestShape {
@@ -156,8 +165,7 @@ function readEntry(
   const serviceIdentifier = readServiceIdentifier(rule, scope, errors)
   const { usaget } = scope
   if (isSkipped) {
-    const index = found.entries.length - 1
-    const granted = Math.max(requested, 0)
+    const [index, granted] = [found.entries.length - 1, Math.max(requested, 0)]
     const problem = null
     found.skipped.push({ index, ratingGroup, serviceIdentifier, usaget, granted, problem })
     return true
@@ -181,6 +189,8 @@ function readEntry(
     parts: readParts(rule, scope, shape, requested, errors),
     fields: entry === message ? null : plan.retained(entry, errors),
   }
+  const priceMicros = plan.price?.(scope, shape, errors)
+  if (priceMicros !== undefined) service.priceMicros = priceMicros
   if (entry === message && isEmptyService(plan, record, service)) return false
   const same = found.services.findIndex((other) => isSameService(other, service))
   if (same >= 0 && plan.mergesMembers) {

@@ -15,7 +15,7 @@ import type { CounterOwners } from '../domain/counters.ts'
 import type { Cycle, OpenCycle } from '../domain/cycle.ts'
 import { isMoneySource } from '../domain/debt.ts'
 import { lastUsedAt } from '../domain/segment.ts'
-import { type CategoryPrice, plainPricing } from '../domain/segment-parts.ts'
+import { type CategoryPrice, plainPricing, RECORD_PRICE } from '../domain/segment-parts.ts'
 import type { Segment, SegmentStart, ServiceSession } from '../domain/session.ts'
 import type { TaxRule } from '../domain/tax.ts'
 import {
@@ -374,9 +374,11 @@ function isUsable(
   { prepaidIncludes }: Catalogue,
   { kind, usaget, prepaidIncludeId }: Bucket,
   requested: string,
-  { pricing: { rateKey, plan } }: PaidTerms,
+  { pricing: { rateKey, plan, priceOf } }: PaidTerms,
   atMs: number,
 ): boolean {
+  // Units would replace the price that the record has.
+  if (kind === 'units' && priceOf === RECORD_PRICE) return false
   const revisions = prepaidIncludes.get(prepaidIncludeId)
   const include: PrepaidInclude | undefined = revisionAt(revisions, atMs) ?? revisions?.at(-1)
   const isItsUsage = kind === 'totalCost' || usaget === requested

@@ -2,6 +2,7 @@
 import type { Reason } from '../domain/charge-outcome.ts'
 import type { ChargeRequest, ServiceRequest } from '../domain/charge-request.ts'
 import { beginOfUse, usedAt } from '../domain/segment.ts'
+import { RECORD_PRICE, withTariffs } from '../domain/segment-parts.ts'
 import type { ServiceSession, Session } from '../domain/session.ts'
 import type { ChargeContext } from './decision.ts'
 import { isBarred, rateService } from './program.ts'
@@ -64,7 +65,7 @@ export class ServiceRates {
   ): RatedService | Reason {
     const { kind, eventTimeMs } = this.request
     // An event is used at its time.
-    if (kind === 'event') return this.at(service, eventTimeMs)
+    if (kind === 'event') return this.#ofEvent(service, eventTimeMs)
     const usedMs = usedAt(eventTimeMs, beginOfUse(previous, session))
     const { profile } = this.context
     // Before it there was another profile, whose terms the segment has.
@@ -75,8 +76,32 @@ export class ServiceRates {
       : rated
   }
 
+  #ofEvent(service: ServiceRequest, atMs: number): RatedService | Reason {
+    const rated = this.at(service, atMs)
+    const { priceMicros, calledNumber } = service
+    if (priceMicros === undefined || typeof rated === 'string') return rated
+    return this.context.isFreeNumber(calledNumber) ? rated : prepriced(rated, priceMicros)
+  }
+
   hasPrice(service: ServiceRequest): boolean {
     if (this.context.profile === null) return false
     return this.at(service, this.request.eventTimeMs) !== 'noRate'
+  }
+}
+
+/**
+ * The terms of usage that has its price: it is in no group, and prices of other categories are not
+ * added.
+ */
+function prepriced({ start, funding, untilMs }: RatedService, micros: number): RatedService {
+  // An access price is due once for any number of units; without tiers these are free.
+  const tariff = { tiers: [], access: micros, extraDigits: 0, terms: null }
+  const others = start.pricing.others.map((other) => ({ ...other, isAdded: false }))
+  const pricing = { ...withTariffs(start.pricing, tariff, others), band: '', priceOf: RECORD_PRICE }
+  const key = `${start.key}|${RECORD_PRICE} ${micros}`
+  return {
+    start: { ...start, key, pricing, hasGroups: false },
+    funding: { ...funding, groups: [] },
+    untilMs,
   }
 }

@@ -1,6 +1,6 @@
 /** A folder of this machine, or one that is mounted here. */
 import { createReadStream, createWriteStream, type Stats } from 'node:fs'
-import { mkdir, open, readdir, rename, rm, stat, unlink } from 'node:fs/promises'
+import { link, mkdir, open, readdir, rename, rm, stat, unlink } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import type { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
@@ -10,6 +10,7 @@ import {
   checkFileName,
   foldersOf,
   isHidden,
+  isUnchanged,
   localError,
   type PlaceContent,
   type PlaceFile,
@@ -91,10 +92,16 @@ export class FolderPlace implements TransferPlace {
     })
   }
 
-  rename(from: string, to: string): Promise<void> {
-    return this.#attempt(from, async () => {
+  move(listed: PlaceFile, to: string): Promise<boolean> {
+    const { name } = listed
+    return this.#attempt(name, async () => {
+      if (!isUnchanged(listed, await this.#find(name))) return false
       await this.#createFolders(to)
-      await rename(this.localPath(from), this.localPath(to))
+      const [from, target] = [this.localPath(name), this.localPath(to)]
+      await rename(from, target)
+      if (isUnchanged(listed, await this.#find(to))) return true
+      await putBack(target, from)
+      return false
     })
   }
 
@@ -125,8 +132,23 @@ export class FolderPlace implements TransferPlace {
   }
 }
 
+function codeOf(error: unknown): unknown {
+  return error instanceof Error && 'code' in error ? error.code : ''
+}
+
 function isMissing(error: unknown): boolean {
-  return error instanceof Error && 'code' in error && error.code === 'ENOENT'
+  return codeOf(error) === 'ENOENT'
+}
+
+/** A newer one that has come meanwhile stays. */
+async function putBack(path: string, to: string): Promise<void> {
+  try {
+    await link(path, to)
+  } catch (error) {
+    // Not all file systems have links.
+    if (codeOf(error) !== 'EEXIST') return rename(path, to)
+  }
+  await unlink(path)
 }
 
 /** Otherwise the name could survive a power failure, and the content not. */
@@ -142,7 +164,7 @@ async function flushFolder(path: string): Promise<void> {
   try {
     await folder.sync()
   } catch (error) {
-    const code = error instanceof Error && 'code' in error ? error.code : ''
+    const code = codeOf(error)
     if (code !== 'EINVAL' && code !== 'ENOTSUP') throw error
   } finally {
     await folder.close()

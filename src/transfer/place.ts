@@ -11,6 +11,14 @@ export interface PlaceFile {
   readonly name: string
   readonly sizeBytes: number
   readonly modifiedMs: number
+  /** ETag of S3; absent elsewhere. */
+  readonly version?: string
+}
+
+/** Whether a file is still the one that was listed, as far as its place tells. */
+export function isUnchanged(listed: PlaceFile, now: PlaceFile | null): boolean {
+  if (now?.sizeBytes !== listed.sizeBytes || now.modifiedMs !== listed.modifiedMs) return false
+  return now.version === listed.version
 }
 
 /** Bytes, or a file of this machine that is not changed meanwhile. */
@@ -35,8 +43,12 @@ export interface TransferPlace {
   read(name: string): Promise<Readable>
   /** Replaces a file of that name. Creates the folders of the name. */
   write(name: string, content: PlaceContent): Promise<void>
-  /** Replaces a file of the new name. Creates its folders. On S3 a copy, then a removal. */
-  rename(from: string, to: string): Promise<void>
+  /**
+   * Moves a file that is unchanged to another name, and replaces one of that name. Creates its
+   * folders. On S3 a copy, then a removal. False if there is another content now, which keeps its
+   * name.
+   */
+  move(listed: PlaceFile, to: string): Promise<boolean>
   /** Does nothing if there is no such file. */
   remove(name: string): Promise<void>
   close(): Promise<void>

@@ -10,6 +10,7 @@ import {
   byName,
   checkFileName,
   isHidden,
+  isUnchanged,
   localError,
   type PlaceContent,
   type PlaceFile,
@@ -45,6 +46,8 @@ interface S3Request {
 
 /** Limit of an answer that is not a file; a page of keys has up to 1 MB. */
 const ANSWER_BYTES_MAX = 8 * 1024 * 1024
+const PRECONDITION_FAILED = 412
+const NOT_IMPLEMENTED = 501
 const NO_BODY_SHA256 = createHash('sha256').digest('hex')
 
 export class S3Place implements TransferPlace {
@@ -99,6 +102,7 @@ export class S3Place implements TransferPlace {
         name,
         sizeBytes: Number(headers['content-length']),
         modifiedMs: timeOf(String(headers['last-modified'])),
+        ...versionOf(headers['etag']),
       }
     })
   }
@@ -121,15 +125,43 @@ export class S3Place implements TransferPlace {
     })
   }
 
-  rename(from: string, to: string): Promise<void> {
-    return this.#attempt(from, async () => {
-      const source = `/${this.#options.bucket}/${encodedKey(this.#keyOf(from))}`
-      const headers = { 'x-amz-copy-source': source }
-      const answer = await this.#text({ method: 'PUT', key: this.#keyOf(to), headers })
+  move(listed: PlaceFile, to: string): Promise<boolean> {
+    const { name, version } = listed
+    return this.#attempt(name, async () => {
+      if (!isUnchanged(listed, await this.stat(name))) return false
+      const key = this.#keyOf(name)
+      const headers = {
+        'x-amz-copy-source': `/${this.#options.bucket}/${encodedKey(key)}`,
+        ...(version !== undefined && { 'x-amz-copy-source-if-match': version }),
+      }
+      const copied = await this.#send({ method: 'PUT', key: this.#keyOf(to), headers })
+      if (copied.statusCode === PRECONDITION_FAILED) {
+        await copied.body.dump()
+        return false
+      }
+      const answer = await textIn(copied)
       // The status is sent before the copy is made.
       if (!answer.includes('<CopyObjectResult')) throw statusError(200, answer)
-      await this.#text({ method: 'DELETE', key: this.#keyOf(from) })
+      await this.#removeUnchanged(listed)
+      return true
     })
+  }
+
+  /** A content that has come since the copy stays. Not all storage knows conditional removals. */
+  async #removeUnchanged(listed: PlaceFile): Promise<void> {
+    const { name, version } = listed
+    if (!isUnchanged(listed, await this.stat(name))) return
+    const key = this.#keyOf(name)
+    if (version !== undefined) {
+      const removed = await this.#send({ method: 'DELETE', key, headers: { 'if-match': version } })
+      if (removed.statusCode !== NOT_IMPLEMENTED) {
+        if (removed.statusCode === PRECONDITION_FAILED) await removed.body.dump()
+        else await textIn(removed)
+        return
+      }
+      await removed.body.dump()
+    }
+    await this.#text({ method: 'DELETE', key })
   }
 
   remove(name: string): Promise<void> {
@@ -150,9 +182,7 @@ export class S3Place implements TransferPlace {
   }
 
   async #text(request: S3Request): Promise<string> {
-    const answer = await this.#send(request)
-    if (answer.statusCode >= 300) throw await errorOf(answer)
-    return textOf(answer)
+    return textIn(await this.#send(request))
   }
 
   async #send(request: S3Request): Promise<Dispatcher.ResponseData> {
@@ -241,6 +271,12 @@ async function textOf({ body }: Dispatcher.ResponseData): Promise<string> {
   return Buffer.concat(chunks).toString()
 }
 
+/** Throws for an error. */
+async function textIn(answer: Dispatcher.ResponseData): Promise<string> {
+  if (answer.statusCode >= 300) throw await errorOf(answer)
+  return textOf(answer)
+}
+
 async function errorOf(answer: Dispatcher.ResponseData): Promise<TransferError> {
   return statusError(answer.statusCode, await textOf(answer))
 }
@@ -267,6 +303,10 @@ function failureOf(error: unknown): { kind: TransferFailure; reason: string } {
 /** In whole seconds: lists may have milliseconds (MinIO), and HTTP has none. */
 function timeOf(text: string): number {
   return Math.floor(Date.parse(text) / 1000) * 1000
+}
+
+function versionOf(etag: string | string[] | undefined): Pick<PlaceFile, 'version'> {
+  return typeof etag === 'string' && etag !== '' ? { version: etag } : {}
 }
 
 interface S3Page {
@@ -296,8 +336,9 @@ function pageOf(xml: string): S3Page {
     if (name === 'NextContinuationToken') nextToken = text
     if (name === 'EncodingType') isEncoded = text === 'url'
     if (name !== 'Contents') return
-    const { Key: key = '', Size: size, LastModified: modified = '' } = fields
-    objects.push({ key, sizeBytes: Number(size), modifiedMs: timeOf(modified) })
+    const { Key: key = '', Size: size, LastModified: modified = '', ETag: etag } = fields
+    const times = { sizeBytes: Number(size), modifiedMs: timeOf(modified) }
+    objects.push({ key, ...times, ...versionOf(etag) })
   })
   parser.on('error', () => {
     throw new TransferError('failed', 'the answer is not a ListObjectsV2 result')

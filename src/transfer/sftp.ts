@@ -10,6 +10,7 @@ import {
   checkFileName,
   foldersOf,
   isHidden,
+  isUnchanged,
   localError,
   type PlaceContent,
   type PlaceFile,
@@ -81,15 +82,17 @@ export class SftpPlace implements TransferPlace {
   }
 
   stat(name: string): Promise<PlaceFile | null> {
-    return this.#attempt(name, async (sftp) => {
-      try {
-        const found = await called<Stats>((end) => sftp.stat(this.#pathOf(name), end))
-        return found.isFile() ? fileOf(name, found) : null
-      } catch (error) {
-        if (codeOf(error) === NO_SUCH_FILE) return null
-        throw error
-      }
-    })
+    return this.#attempt(name, (sftp) => this.#find(sftp, name))
+  }
+
+  async #find(sftp: SFTPWrapper, name: string): Promise<PlaceFile | null> {
+    try {
+      const found = await called<Stats>((end) => sftp.stat(this.#pathOf(name), end))
+      return found.isFile() ? fileOf(name, found) : null
+    } catch (error) {
+      if (codeOf(error) === NO_SUCH_FILE) return null
+      throw error
+    }
   }
 
   read(name: string): Promise<Readable> {
@@ -119,10 +122,20 @@ export class SftpPlace implements TransferPlace {
     })
   }
 
-  rename(from: string, to: string): Promise<void> {
-    return this.#attempt(from, async (sftp) => {
+  move(listed: PlaceFile, to: string): Promise<boolean> {
+    const { name } = listed
+    return this.#attempt(name, async (sftp) => {
+      if (!isUnchanged(listed, await this.#find(sftp, name))) return false
       await this.#createFolders(sftp, to)
-      await replace(sftp, this.#pathOf(from), this.#pathOf(to))
+      const [from, target] = [this.#pathOf(name), this.#pathOf(to)]
+      await replace(sftp, from, target)
+      if (isUnchanged(listed, await this.#find(sftp, to))) return true
+      // Put back; a newer one that has come meanwhile stays.
+      await called<void>((end) => sftp.rename(target, from, end)).catch(async (error) => {
+        if ((await this.#find(sftp, name)) === null) throw error
+        await called<void>((end) => sftp.unlink(target, end))
+      })
+      return false
     })
   }
 
@@ -192,17 +205,18 @@ export class SftpPlace implements TransferPlace {
       client.once('ready', resolve)
       client.on('error', reject)
       client.once('close', () => reject(new Error('the connection was closed')))
-    })
-    client.connect({
-      ...{ host, port, username: user, readyTimeout: timeoutMs },
-      ...(secret.startsWith('-----BEGIN ') ? { privateKey: secret } : { password: secret }),
-      keepaliveInterval: Math.ceil(timeoutMs / KEEP_ALIVES),
-      keepaliveCountMax: KEEP_ALIVES,
-      hostVerifier: (key: Buffer) => {
-        const found = fingerprintOf(key)
-        if (found !== this.#options.hostKey) otherKey = found
-        return otherKey === ''
-      },
+      // Throws for a private key that cannot be read.
+      client.connect({
+        ...{ host, port, username: user, readyTimeout: timeoutMs },
+        ...(secret.startsWith('-----BEGIN ') ? { privateKey: secret } : { password: secret }),
+        keepaliveInterval: Math.ceil(timeoutMs / KEEP_ALIVES),
+        keepaliveCountMax: KEEP_ALIVES,
+        hostVerifier: (key: Buffer) => {
+          const found = fingerprintOf(key)
+          if (found !== this.#options.hostKey) otherKey = found
+          return otherKey === ''
+        },
+      })
     })
     try {
       await ready
@@ -240,8 +254,10 @@ function kindOf(error: unknown): TransferFailure {
   if (code === NO_SUCH_FILE) return 'missing'
   if (code === PERMISSION_DENIED) return 'refused'
   if (typeof code === 'number') return 'failed'
-  const level = error instanceof Error && 'level' in error ? error.level : ''
-  return level === 'client-authentication' ? 'refused' : 'unreachable'
+  if (!(error instanceof Error)) return 'unreachable'
+  const level = 'level' in error ? error.level : ''
+  const isWrongKey = error.message.includes('privateKey')
+  return level === 'client-authentication' || isWrongKey ? 'refused' : 'unreachable'
 }
 
 /** The status of the protocol; a text if the error is one of the socket. */

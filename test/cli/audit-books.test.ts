@@ -87,6 +87,8 @@ describe('tollgate audit --at', () => {
   it('refuses what is not a date', async () => {
     const { code, stderr } = await audit('--at', 'yesterday or so')
     expect(code).toBeGreaterThan(0)
-    expect(stderr).toContain('--at: not a date: yesterday or so')
+    expect(stderr).toContain(
+      "--at must be a date, as in 2030-01-31 or ISO 8601, not 'yesterday or so'",
+    )
   })
 })

@@ -72,7 +72,7 @@ describe('tollgate autorenew run', () => {
   it('refuses a time that is none', async () => {
     expect(await run('--at', 'soon')).toMatchObject({
       code: 2,
-      stderr: expect.stringContaining('--at must be a time, as in 2026-01-31T00:00:00Z'),
+      stderr: expect.stringContaining('--at must be a date, as in 2030-01-31 or ISO 8601'),
     })
   })
 })

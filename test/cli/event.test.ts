@@ -64,7 +64,7 @@ describe('tollgate event list', () => {
   it.each([
     [['--state', 'lost'], '--state must be one of pending, delivered, dead, unaddressed'],
     [['--type', 'x'], '--type must be one of balance, balancePrepaid, fraud'],
-    [['--from', 'noon'], "--from must be a date, not 'noon'"],
+    [['--from', 'noon'], "--from must be a date, as in 2030-01-31 or ISO 8601, not 'noon'"],
     [['--limit', '10001'], '--limit must be at most 10000, is 10001'],
     [['--aid', 'x'], '--aid must be an integer'],
     [['extra'], "event list: Unexpected argument 'extra'"],

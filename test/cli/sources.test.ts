@@ -9,10 +9,22 @@ import { useFolder, useOpened } from '../support/opened.ts'
 
 const folder = useFolder()
 const source = { place: 'spool', fileType: 'ROAMING', pattern: '*.csv', stableMs: 0 }
+/** Places that cannot be reached: an outage each. */
+const sftp = { url: 'sftp://me@127.0.0.1:1/', hostKey: `SHA256:${'A'.repeat(43)}`, secret: 'key' }
+const AWAY = {
+  host: sftp,
+  folder: { url: `file://${folder}/none` },
+  key: { ...sftp, secret: 'broken' },
+}
+const away = Object.keys(AWAY)
 const product = useOpened(() =>
   createProduct({
-    TOLLGATE_TRANSFER_PLACES: JSON.stringify({ spool: { url: `file://${folder}` } }),
-    TOLLGATE_INTAKE_SOURCES: JSON.stringify({ roaming: source }),
+    TOLLGATE_TRANSFER_PLACES: JSON.stringify({ spool: { url: `file://${folder}` }, ...AWAY }),
+    TOLLGATE_TRANSFER_SECRETS: JSON.stringify({ key: 'k', broken: '-----BEGIN KEY-----' }),
+    TOLLGATE_INTAKE_SOURCES: JSON.stringify({
+      roaming: source,
+      ...Object.fromEntries(away.map((place) => [place, { ...source, place }])),
+    }),
     TOLLGATE_INTAKE_POLL_MS: '100',
   }),
 )
@@ -32,7 +44,9 @@ it('takes files from the configured sources, as soon as their file type is store
   await expect
     .poll(metrics)
     .toMatch(/tollgate_intake_files_total\{source="roaming",result="done",.*role="sources"\} 1/)
-  expect(await metrics()).toMatch(/tollgate_intake_source_failing\{source="roaming",.*\} 0/)
+  const failing = (name: string) => `tollgate_intake_source_failing\\{source="${name}",.*\\} `
+  expect(await metrics()).toMatch(new RegExp(`${failing('roaming')}0`))
+  for (const name of away) expect(await metrics()).toMatch(new RegExp(`${failing(name)}1`))
   tollgate.signal('SIGTERM')
   expect((await tollgate.ended).code).toBe(0)
 })

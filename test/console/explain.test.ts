@@ -57,6 +57,10 @@ describe('amounts of money, and no others', () => {
   const group = { step: 'group', group: 'G', holder: 'GOLD', owner: 'subscriber' } as const
   it.each<readonly [Step, string]>([
     [PRICE, '61 units of call at rate T01 (retail, base price) cost 0.61 GBP'],
+    [
+      { ...PRICE, source: 'RECORD' },
+      '61 units of call at rate T01 (retail, price of the usage record) cost 0.61 GBP',
+    ],
     [TIER, 'tier 1: 61 units: 61 × 0.01 GBP = 0.61 GBP'],
     [{ step: 'percentage', factor: '0.9', amount: '1/7' }, 'times 0.9 = 1/7 GBP'],
     [

@@ -285,7 +285,7 @@ function bound(place: TransferPlace): TransferPlace {
     localPath: (name) => place.localPath(name),
     read: (name) => place.read(name),
     write: (name, content) => place.write(name, content),
-    rename: (from, to) => place.rename(from, to),
+    move: (listed, to) => place.move(listed, to),
     remove: (name) => place.remove(name),
     close: () => place.close(),
   }

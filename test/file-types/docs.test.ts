@@ -46,7 +46,7 @@ it.each(blocks('records'))('the file %j is read as described', ({ file_hex: hex,
 })
 
 it('there are examples of all kinds', () => {
-  expect(blocks('records').length).toBe(3)
+  expect(blocks('records').length).toBe(4)
   expect(blocks('file_type').length).toBeGreaterThan(0)
   expect(blocks('case').length).toBeGreaterThan(6)
 })

@@ -159,9 +159,9 @@ describe('a source of usage records', () => {
     file('a.jsonl', recordsOf('a', 1))
     file('b.jsonl', recordsOf('b', 1))
     const place = placeWith({
-      rename: async (from, to) => {
-        if (from === 'a.jsonl') throw new TransferError('refused', 'a.jsonl: EACCES')
-        return folderPlace().rename(from, to)
+      move: async (listed, to) => {
+        if (listed.name === 'a.jsonl') throw new TransferError('refused', 'a.jsonl: EACCES')
+        return folderPlace().move(listed, to)
       },
     })
     await watchOf({ place }).poll()
@@ -243,6 +243,25 @@ describe('a source of usage records', () => {
     expect(await spent()).toBe(30)
   })
 
+  it('leaves the marker of the next file of the same name', async () => {
+    file('a.jsonl', recordsOf('a', 2))
+    file('a.jsonl.ok', '')
+    const place = placeWith({
+      move: async (listed, to) => {
+        const isMoved = await folderPlace().move(listed, to)
+        file('a.jsonl', recordsOf('b', 3))
+        file('a.jsonl.ok', 'of b')
+        return isMoved
+      },
+    })
+    const source = { marker: '.ok', stableMs: undefined }
+    await watchOf({ place, source }).poll()
+    expect(inFolder('.')).toEqual(['a.jsonl', 'a.jsonl.ok', 'done'])
+    await watchOf({ source, keys: openExpiringKeys(redis(), 'other') }).poll()
+    expect(inFolder('.')).toEqual(['done'])
+    expect(await spent()).toBe(50)
+  })
+
   it('leaves a file that is replaced while its report is written, without a report', async () => {
     file('a.jsonl', recordsOf('a', 2))
     const place = placeWith({
@@ -286,7 +305,7 @@ describe('a file that was interrupted', () => {
 
   it('is moved by the next process if it was only charged', async () => {
     file('a.jsonl', recordsOf('a', 5))
-    const place = placeWith({ rename: () => Promise.reject(new Error('killed')) })
+    const place = placeWith({ move: () => Promise.reject(new Error('killed')) })
     await watchOf({ place }).poll()
     await next().poll()
     expect(inFolder('.')).toEqual(['done'])

@@ -1,8 +1,13 @@
 import { describe, expect, it } from 'vitest'
-import type { ChargeRequest } from '../../src/domain/charge-request.ts'
+import { lineDocument } from '../../src/catalog/records/usage/line-document.ts'
+import type { TaxHint } from '../../src/domain/catalogue.ts'
+import type { ChargeRequest, ServiceRequest } from '../../src/domain/charge-request.ts'
+import { explain } from '../../src/domain/explain.ts'
+import type { Line } from '../../src/domain/line.ts'
 import { ownerOf } from '../support/domain/owners.ts'
 import { serviceRequest } from '../support/domain/requests.ts'
 import { catalogueOf, planOf, profileOf, rateOf } from '../support/rating/catalogue.ts'
+import { groupOf } from '../support/rating/offers.ts'
 import { PLANS, RATES, RatingFixture, START_MS } from '../support/rating/rating-fixture.ts'
 
 const DAY_MS = 86_400_000
@@ -145,5 +150,103 @@ describe('a usage record', () => {
     scene.subscriber = ownerOf([])
     scene.send(record(10))
     expect(scene.sessions.get('s')?.expiresMs).toBe(START_MS + 60_000)
+  })
+})
+
+describe('a usage record that has its price', () => {
+  const VAT: TaxHint = {
+    ...{ type: 'vat', taxation: 'custom', customTax: 'VAT', customLogic: 'override' },
+  }
+  const POSTPAID = { ...ALWAYS, connectionType: 'postpaid' } as const
+  const priced = (priceMicros: number, more: Partial<ServiceRequest> = {}) =>
+    record(0, { services: [{ ...serviceRequest({ used: 210, ...more }), priceMicros }] })
+
+  it('is charged that price, whatever its units, with the rate of its usage', () => {
+    const scene = new RatingFixture()
+    expect(scene.send(priced(37))).toMatchObject({ reason: 'granted', cost: 37 })
+    expect(scene.lines).toMatchObject([
+      {
+        pricing: { rateKey: 'DATA', priceOf: 'RECORD', band: '' },
+        counts: { used: 210, chargedUnits: 210, charged: 37, includedUnits: 0, hasGroups: false },
+      },
+    ])
+    expect(explain(scene.lines[0] as Line)).toEqual([
+      expect.objectContaining({ step: 'price', source: 'RECORD', units: 210, amount: '0.000037' }),
+      expect.objectContaining({ step: 'bucket', include: 2, money: '0.000037' }),
+    ])
+  })
+
+  it('is paid by money only, and what no money can pay is debt', () => {
+    const scene = new RatingFixture()
+    scene.send(priced(60))
+    const amounts = ['PACK', 'MONEY', 'SHARED'].map((name) => scene.bucket(name).free)
+    expect([...amounts, scene.subscriber.owed]).toEqual([200, 0, 100, 10])
+  })
+
+  it('may be free', () => {
+    const scene = new RatingFixture()
+    expect(scene.send(priced(0))).toMatchObject({ reason: 'granted', cost: 0 })
+    expect(scene.bucket('PACK').free).toBe(200)
+    expect(scene.lines).toMatchObject([{ pricing: { priceOf: 'RECORD' }, counts: { charged: 0 } }])
+  })
+
+  it('counts in the credit of a postpaid subscriber, and in no group', () => {
+    const scene = new RatingFixture({})
+    const plan = planOf('PREPAID', { ...POSTPAID, groups: [groupOf('G', 1_000)] })
+    scene.catalogue = catalogueOf(RATES, [plan])
+    scene.profile = profileOf({ ...ALWAYS, creditLimit: 5, accountCreditLimit: 100 })
+    scene.send(priced(40))
+    scene.send(record(10, { sessionId: 'other' }))
+    const counters = [...scene.subscriber.buckets, ...scene.account.buckets]
+    expect(counters.map(({ counter, spent }) => [counter.split('/')[0], spent])).toEqual([
+      ['credit', 40],
+      ['group', 10],
+      ['credit', 40],
+    ])
+  })
+
+  it('has the taxes of its rate', () => {
+    const scene = new RatingFixture({})
+    const vat = {
+      id: 'VAT',
+      key: 'VAT',
+      rate: '0.2',
+      description: '',
+      isEmbedded: false,
+      params: {},
+    }
+    scene.catalogue = catalogueOf(
+      [rateOf('DATA', 'data', '2/10', { ...ALWAYS, taxHints: [VAT] })],
+      [planOf('PREPAID', POSTPAID)],
+      [],
+      [{ ...vat, ...ALWAYS }],
+    )
+    scene.send(priced(50))
+    expect(lineDocument(scene.lines[0] as Line)).toMatchObject({
+      prepriced: true,
+      price_of: 'RECORD',
+      exact: { aprice: '0.00005', tax: '0.00001', final_charge: '0.00006' },
+    })
+  })
+
+  it('is not added to prices of other categories, which are shown', () => {
+    const scene = new RatingFixture()
+    const wholesale = rateOf('W', 'data', '1/1', { ...ALWAYS, category: 'wholesale' })
+    scene.catalogue = catalogueOf([...RATES, wholesale], PLANS)
+    const filters = [{ type: 'match', rate_key: 'usaget', line_key: 'usaget' }]
+    scene.calculators = { wholesale: { data: { priorities: [{ filters }] } } }
+    expect(scene.send(priced(37)).cost).toBe(37)
+    expect(lineDocument(scene.lines[0] as Line).rates).toEqual([
+      expect.objectContaining({ key: 'DATA', add_to_retail: true, pricing: { charge: 0.000037 } }),
+      expect.objectContaining({ key: 'W', add_to_retail: false, pricing: { charge: 0.00021 } }),
+    ])
+  })
+
+  it('is refused without a rate, and free at a free number', () => {
+    const scene = new RatingFixture()
+    scene.isFreeNumber = (number) => number === '112'
+    expect(scene.send(priced(37, { usaget: 'fax' })).reason).toBe('noRate')
+    expect(scene.send(priced(37, { calledNumber: '112' })).cost).toBe(0)
+    expect(scene.lines).toMatchObject([{ pricing: { rateKey: 'FREE', priceOf: 'BASE' } }])
   })
 })

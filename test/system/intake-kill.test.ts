@@ -1,35 +1,35 @@
 /**
- * `tollgate intake`, killed with SIGKILL and continued, charges each record once. It must be a
- * process, to be killed; `TEST_INTAKE_KILLS` is the number of kills.
+ * `tollgate intake` and the process `sources`, killed with SIGKILL and continued, charge each
+ * record once. They must be processes, to be killed; `TEST_INTAKE_KILLS` is the number of kills.
  */
 // covers: src/intake/ src/rating/finish.ts src/workers/account-attempt.ts
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, expect, it } from 'vitest'
+import { expect, it } from 'vitest'
+import { openExpiringKeys } from '../../src/store/expiring.ts'
 import { insertEntity } from '../support/catalog/store.ts'
 import { beginOn } from '../support/cli/tollgate.ts'
 import { CALL_RECORDS } from '../support/intake/call-records.ts'
-import { useOpened } from '../support/opened.ts'
+import { useFolderEach, useOpenedEach } from '../support/opened.ts'
+import type { Begun } from '../support/product/run-command.ts'
 import { loadOwner, startTestStores, topUp } from '../support/recorder/accounts.ts'
 import { startTestDrain } from '../support/recorder/test-drain.ts'
 import { Random } from '../support/system/random.ts'
 import { waitUntil } from '../support/wait.ts'
 
 const KILLS = Number(process.env['TEST_INTAKE_KILLS'] ?? 3)
-const RECORDS = 20_000 + 2_000 * KILLS
 const SUBSCRIBERS = 20
 const UNITS = 1_000_000
 const SEED = Date.now()
 
-const folder = mkdtempSync(join(tmpdir(), 'tg-intake-kill-'))
-afterAll(() => rmSync(folder, { recursive: true, force: true }))
-const stores = useOpened(startTestStores)
+const folder = useFolderEach()
+const stores = useOpenedEach(startTestStores)
 
 const sids = Array.from({ length: SUBSCRIBERS }, (_, index) => 100 + index)
-const usedBy = (index: number) => 1 + (index % 7)
+const unitsOf = (records: number) => Array.from({ length: records }, (_, index) => 1 + (index % 7))
 
-async function prepare(): Promise<string> {
+/** Returns the path of a file with so many records. */
+async function prepare(records: number): Promise<string> {
   const { catalog, ledger } = stores()
   await insertEntity(catalog, 'plans')
   await insertEntity(catalog, 'rates')
@@ -41,53 +41,98 @@ async function prepare(): Promise<string> {
   const value = [CALL_RECORDS]
   const by = { rev: 1, changed: new Date(), changed_by: 'cli' }
   await catalog.config.insertOne({ _id: 'file_types', value, ...by })
-  const lines = Array.from({ length: RECORDS }, (_, index) =>
+  const lines = unitsOf(records).map((used, index) =>
     JSON.stringify({
-      ...{ id: `r${index}`, used: usedBy(index), at: '2026-10-10T00:00:00Z' },
+      ...{ id: `r${index}`, used, at: '2026-10-10T00:00:00Z' },
       msisdn: `49${sids[index % SUBSCRIBERS]}`,
     }),
   )
-  const path = join(folder, 'calls.jsonl')
+  const path = join(folder(), 'calls.jsonl')
   writeFileSync(path, `${lines.join('\n')}\n`)
   return path
 }
 
-it(`has each record once after ${KILLS} kills, and exact balances (seed ${SEED})`, async () => {
-  const path = await prepare()
+const recorded = () => stores().catalog.lines.countDocuments({ type: 'realtime' })
+
+/** Kills the process when so many lines more are recorded. Returns whether the file had begun. */
+async function killWithin({ child, ended }: Begun, lines: number): Promise<boolean> {
+  const target = (await recorded()) + lines
+  await waitUntil('some records are charged', async () => {
+    return child.exitCode !== null || (await recorded()) >= target
+  })
+  child.kill('SIGKILL')
+  await ended
+  return (await stores().catalog.intakefiles.countDocuments({ state: 'running' })) > 0
+}
+
+/** The counts of the file, if each record was charged once. */
+function countsOf(records: number) {
+  const units = unitsOf(records).reduce((total, used) => total + used, 0)
+  const counts = { read: records, charged: records, duplicates: 0, rejected: 0 }
+  return { state: 'done', ...counts, totals: [{ usaget: 'data', records, units }] }
+}
+
+async function expectChargedOnce(records: number): Promise<void> {
   const { catalog, ledger } = stores()
+  expect(await recorded()).toBe(records)
+  const ids = await catalog.lines.distinct('session_id', { type: 'realtime' })
+  expect(ids).toHaveLength(records)
+  for (const [at, sid] of sids.entries()) {
+    const own = unitsOf(records).filter((_, index) => index % SUBSCRIBERS === at)
+    const { buckets } = await loadOwner(ledger, sid, sid)
+    expect(buckets[0]?.spent, `spent by ${sid}`).toBe(own.reduce((total, used) => total + used, 0))
+  }
+}
+
+it(`has each record once after ${KILLS} kills, and exact balances (seed ${SEED})`, async () => {
+  const records = 20_000 + 2_000 * KILLS
+  const path = await prepare(records)
   const random = new Random(SEED)
   const drain = await startTestDrain(stores())
-  const lines = () => catalog.lines.countDocuments({ type: 'realtime' })
   const run = () => beginOn(stores(), ['intake', path, '--file-type', 'calls', '--json'])
   let interrupted = 0
   for (let kill = 0; kill < KILLS; kill += 1) {
-    const { child, ended } = run()
-    const target = (await lines()) + 1 + random.below(Math.floor(RECORDS / (KILLS + 1)))
-    await waitUntil('some records are charged', async () => {
-      return child.exitCode !== null || (await lines()) >= target
-    })
-    child.kill('SIGKILL')
-    await ended
-    if ((await catalog.intakefiles.countDocuments({ state: 'running' })) > 0) interrupted += 1
+    const lines = 1 + random.below(Math.floor(records / (KILLS + 1)))
+    if (await killWithin(run(), lines)) interrupted += 1
   }
   // Otherwise the file is too small for the machine.
   expect(interrupted).toBeGreaterThan(0)
   const { code, stdout, stderr } = await run().ended
   expect(code, stderr).toBe(0)
-  const counts = { read: RECORDS, charged: RECORDS, duplicates: 0, rejected: 0 }
-  const units = Array.from({ length: RECORDS }, (_, index) => usedBy(index))
-  const sum = units.reduce((total, used) => total + used, 0)
-  expect(JSON.parse(stdout)).toMatchObject({
-    ...{ state: 'done', ...counts },
-    totals: [{ usaget: 'data', records: RECORDS, units: sum }],
-  })
+  expect(JSON.parse(stdout)).toMatchObject(countsOf(records))
   await drain.stop(30_000)
-  expect(await lines()).toBe(RECORDS)
-  const ids = await catalog.lines.distinct('session_id', { type: 'realtime' })
-  expect(ids).toHaveLength(RECORDS)
-  for (const [at, sid] of sids.entries()) {
-    const own = units.filter((_, index) => index % SUBSCRIBERS === at)
-    const { buckets } = await loadOwner(ledger, sid, sid)
-    expect(buckets[0]?.spent, `spent by ${sid}`).toBe(own.reduce((total, used) => total + used, 0))
-  }
+  await expectChargedOnce(records)
+})
+
+it('is completed and moved by the next process of sources', async () => {
+  const records = 12_000
+  const path = await prepare(records)
+  const inbox = join(folder(), 'in')
+  mkdirSync(inbox)
+  renameSync(path, join(inbox, 'calls.jsonl'))
+  const drain = await startTestDrain(stores())
+  const run = () =>
+    beginOn(stores(), ['sources'], {
+      TOLLGATE_DATA_DIR: folder(),
+      TOLLGATE_TRANSFER_PLACES: JSON.stringify({ here: { url: `file://${inbox}` } }),
+      TOLLGATE_INTAKE_SOURCES: JSON.stringify({
+        calls: { place: 'here', fileType: 'calls', stableMs: 0 },
+      }),
+      TOLLGATE_INTAKE_POLL_MS: '100',
+    })
+  // Otherwise the file is too small for the machine.
+  expect(await killWithin(run(), 1)).toBe(true)
+  expect(existsSync(join(inbox, 'calls.jsonl'))).toBe(true)
+  // As it is 30 s later, when the lease of the killed process has ended.
+  await openExpiringKeys(stores().ledger.redis, 'intake').remove('source:calls')
+  const { child, ended } = run()
+  const done = join(inbox, 'done', 'calls.jsonl')
+  await waitUntil('the file is moved', () => child.exitCode !== null || existsSync(done))
+  child.kill('SIGTERM')
+  const { code, stderr } = await ended
+  expect(code, stderr).toBe(0)
+  const report = JSON.parse(readFileSync(`${done}.report.json`, 'utf8'))
+  expect(report).toMatchObject({ source: 'calls', repeated: false, ...countsOf(records) })
+  await drain.stop(30_000)
+  await expectChargedOnce(records)
 })

@@ -1,16 +1,14 @@
 /** Places of files: a folder, a real SFTP server, and storage that checks signatures. */
-import { mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { text as textOf } from 'node:stream/consumers'
-import ssh2 from 'ssh2'
 import { describe, expect, it } from 'vitest'
-import { loadConfig } from '../../src/config/load.ts'
 import { FILE_MODE, FOLDER_MODE } from '../../src/runtime/file-modes.ts'
 import { openPlace } from '../../src/transfer/open-place.ts'
-import { download, type TransferPlace } from '../../src/transfer/place.ts'
+import { download, type PlaceFile, type TransferPlace } from '../../src/transfer/place.ts'
 import { useFolder, useFolderEach, useOpened, useOpenedEach } from '../support/opened.ts'
 import { startS3Server } from '../support/transfer/s3-server.ts'
-import { startSftpServer } from '../support/transfer/sftp-server.ts'
+import { sshKeys, startSftpServer } from '../support/transfer/sftp-server.ts'
 
 const TIMEOUT_MS = 20_000
 const PASSWORD = 'a password'
@@ -69,6 +67,7 @@ describe.each([
   const local = useFolder()
   const opened = useOpenedEach(() => open(folder()))
   const place = () => opened().place
+  const listed = async (name: string) => (await place().stat(name)) as PlaceFile
 
   it('lists complete files by name, with size and time, and no folders', async () => {
     for (const name of ['b.csv', 'a.csv', 'c d+e&(ü).csv', 'done/z.csv']) {
@@ -102,11 +101,11 @@ describe.each([
     expect(await contentOf(place(), 'empty')).toBe('')
   })
 
-  it('replaces a file, also by a rename, and removes it', async () => {
+  it('replaces a file, also by a move, and removes it', async () => {
     await place().write('a', bytes('1'))
     await place().write('a', bytes('22'))
     await place().write('done/a', bytes('old'))
-    await place().rename('a', 'done/a')
+    expect(await place().move(await listed('a'), 'done/a')).toBe(true)
     expect(await place().stat('a')).toBeNull()
     expect(await place().stat('done/a')).toMatchObject({ name: 'done/a', sizeBytes: 2 })
     expect(await contentOf(place(), 'done/a')).toBe('22')
@@ -118,8 +117,17 @@ describe.each([
   it('says which file is missing', async () => {
     const error = { name: 'TransferError', kind: 'missing' }
     await expect(place().read('none')).rejects.toMatchObject(error)
-    await expect(place().rename('none', 'other')).rejects.toMatchObject(error)
     await expect(place().read('none')).rejects.toThrow(/none/)
+  })
+
+  it('does not move a file that was replaced', async () => {
+    await place().write('a', bytes('1'))
+    const before = await listed('a')
+    await place().write('a', bytes('22'))
+    expect(await place().move(before, 'done/a')).toBe(false)
+    expect(await place().move({ ...before, name: 'none' }, 'done/a')).toBe(false)
+    expect(await contentOf(place(), 'a')).toBe('22')
+    expect(await place().stat('done/a')).toBeNull()
   })
 
   it('leaves its root by no name', async () => {
@@ -156,6 +164,29 @@ describe('a folder', () => {
     const texts = ['1', '2'].map((letter) => letter.repeat(300_000))
     await Promise.all(texts.map((text) => place.write('both', bytes(text))))
     expect(texts).toContain(await contentOf(place, 'both'))
+  })
+
+  it('has no unread file moved, whenever it is replaced', async () => {
+    const { place } = await openFolder(folder)
+    const [path, moved] = [join(folder, 'race'), join(folder, 'done/race')]
+    const replace = (text: string) => {
+      writeFileSync(`${path}.part`, text)
+      renameSync(`${path}.part`, path)
+    }
+    let kept = 0
+    for (let turn = 0; turn < 200; turn += 1) {
+      replace('old')
+      const listed = (await place.stat('race')) as PlaceFile
+      const moving = place.move(listed, 'done/race')
+      for (let left = turn % 40; left > 0; left -= 1) await new Promise(setImmediate)
+      replace('newer')
+      const isMoved = await moving
+      const found = [path, moved].map((each) => existsSync(each) && readFileSync(each, 'utf8'))
+      expect(found, `turn ${turn}`).toEqual(['newer', isMoved ? 'old' : false])
+      if (!isMoved) kept += 1
+      await place.remove('done/race')
+    }
+    expect(kept).toBeGreaterThan(0)
   })
 
   it('says where a file is, so that it need not be copied', async () => {
@@ -197,15 +228,24 @@ describe('an SFTP server', () => {
   })
 
   it('takes a private key instead of a password', async () => {
-    const keys = ssh2.utils.generateKeyPairSync('ed25519')
-    const common = { folder, user: 'tollgate', password: PASSWORD }
-    const withKey = await startSftpServer({ ...common, publicKey: keys.public })
+    const { privateKey, publicKey } = sshKeys()
+    const allowed = { user: 'tollgate', password: PASSWORD, publicKey }
+    const withKey = await startSftpServer({ folder, ...allowed })
     const url = `sftp://tollgate@127.0.0.1:${withKey.port}/`
-    const place = placeWith({ url, hostKey: withKey.hostKey }, keys.private)
+    const place = placeWith({ url, hostKey: withKey.hostKey }, privateKey)
     await place.list('')
     expect(withKey.logins.at(-1)).toBe('publickey')
     await place.close()
     await withKey.close()
+  })
+
+  it('refuses another private key, and one that cannot be read', async () => {
+    const listed = (secret: string) => placeWith({}, secret).list('')
+    const error = (secret: string) => listed(secret).catch((caught) => caught)
+    expect(await error(sshKeys().privateKey)).toMatchObject({ kind: 'refused' })
+    const broken = await error('-----BEGIN OPENSSH PRIVATE KEY-----\nhidden\n')
+    expect(broken).toMatchObject({ name: 'TransferError', kind: 'refused' })
+    expect(String(broken)).not.toContain('hidden')
   })
 
   it('is connected again after it has closed the connection', async () => {
@@ -240,6 +280,16 @@ describe('an SFTP server', () => {
     await expect(place.list('')).rejects.toMatchObject(error)
     await place.close()
     await silent.close()
+  })
+
+  it('has a file that is replaced while it is moved put back', async () => {
+    const place = placeWith({})
+    await place.write('a', bytes('1'))
+    const listed = (await place.stat('a')) as PlaceFile
+    server().beforeRename(() => writeFileSync(join(folder, 'a'), '22'))
+    expect(await place.move(listed, 'done/a')).toBe(false)
+    expect([await contentOf(place, 'a'), await place.stat('done/a')]).toEqual(['22', null])
+    await place.close()
   })
 
   it('has files that others cannot read', async () => {
@@ -282,10 +332,37 @@ describe('S3', () => {
   ] as const)('reports status %i %s of a copy, and removes nothing', async (status, code, kind) => {
     const place = placeWith({})
     await place.write('a', bytes('1'))
-    server().failNext(status, code)
+    const listed = (await place.stat('a')) as PlaceFile
+    server().failNext(status, code, 'PUT')
     const error = { kind, message: `s3://bucket/a: status ${status} ${code}` }
-    await expect(place.rename('a', 'b')).rejects.toMatchObject(error)
+    await expect(place.move(listed, 'b')).rejects.toMatchObject(error)
     expect([...server().objects.keys()]).toEqual(['bucket/a'])
+    await place.close()
+  })
+
+  it.each([
+    ['a copy', 'PUT', false, null],
+    ['a removal', 'DELETE', true, '1'],
+  ] as const)('keeps a content that comes before %s', async (_, method, isMoved, moved) => {
+    const place = placeWith({ url: 's3://bucket/moves' })
+    const { objects } = server()
+    await place.write('a', bytes('1'))
+    const listed = (await place.stat('a')) as PlaceFile
+    server().beforeNext(method, () => objects.set('bucket/moves/a', Buffer.from('2')))
+    expect(await place.move(listed, 'b')).toBe(isMoved)
+    expect(await contentOf(place, 'a')).toBe('2')
+    expect(objects.get('bucket/moves/b')?.toString() ?? null).toBe(moved)
+    objects.clear()
+    await place.close()
+  })
+
+  it('that knows no conditional removal has the file removed all the same', async () => {
+    const place = placeWith({})
+    await place.write('a', bytes('1'))
+    server().failNext(501, 'NotImplemented', 'DELETE')
+    expect(await place.move((await place.stat('a')) as PlaceFile, 'b')).toBe(true)
+    expect([...server().objects.keys()]).toEqual(['bucket/b'])
+    server().objects.clear()
     await place.close()
   })
 
@@ -319,35 +396,4 @@ describe('S3', () => {
     const error = { kind: 'missing', message: 's3://other/: status 404 NoSuchBucket' }
     await expect(placeWith({ url: 's3://other' }).list('')).rejects.toMatchObject(error)
   })
-})
-
-describe('settings of a place', () => {
-  const sftp = { url: 'sftp://me@host/in', hostKey: `SHA256:${'A'.repeat(43)}`, secret: 'one' }
-  const open = (place: unknown) =>
-    openPlace({ places: { here: place }, secrets: { one: 'hidden' }, timeoutMs: 100 }, 'here')
-
-  it.each([
-    [undefined, "transfer.places has no place named 'here'"],
-    [{ url: 'ftp://host/' }, '.url must be file:///'],
-    [{ ...sftp, url: 'sftp://me:hidden@host/in' }, '.url must have no password'],
-    [{ ...sftp, hostKey: 'SHA256:short' }, 'transfer.places.here.hostKey: '],
-    [{ url: sftp.url, secret: 'one' }, 'transfer.places.here.hostKey: '],
-    [{ ...sftp, secret: 'two' }, '.secret names none of transfer.secrets'],
-    [{ ...sftp, shell: '/bin/sh' }, 'transfer.places.here.shell: '],
-    [{ url: 'file://host/path' }, '.url must be file:///path'],
-    [{ url: 'file:///a%zz' }, 'transfer.places.here.url has a % that encodes nothing'],
-    [{ url: 's3://bucket/' }, 'transfer.places.here.endpoint: '],
-  ])('%o is refused', (place, reason) => {
-    expect(() => open(place)).toThrow(reason)
-    expect(() => open(place)).not.toThrow('hidden')
-  })
-
-  it.each(['{"partner": "hidden"', '["hidden"]', '{"partner": {"key": "hidden"}}'])(
-    'are not shown if they are no secrets: %s',
-    (secrets) => {
-      const load = () => loadConfig({ env: { TOLLGATE_TRANSFER_SECRETS: secrets } })
-      expect(load).toThrow('transfer.secrets must be an object of names')
-      expect(load).not.toThrow('hidden')
-    },
-  )
 })

@@ -135,6 +135,7 @@ function lateUsageDocument(
     usaget,
     name: arate_key,
     arate_key,
+    ...(line.prepriced === true && { prepriced: true }),
     plan,
     billrun: cycleKey,
     charged_billrun: billrun,

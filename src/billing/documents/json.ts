@@ -57,6 +57,7 @@ interface LineJson {
   readonly description: string
   readonly quantity: string
   readonly usage_type: string | null
+  readonly prepriced?: true
   readonly period: PeriodJson | null
   readonly amount: string
   /** Before rounding. */
@@ -158,6 +159,7 @@ function lineJsonOf(view: InvoiceView): (line: ViewLine) => LineJson {
   const { day, money } = formatsOf(view)
   return ({ source, amount, exact, group }) => {
     const { sid, type, name, description, quantity, usageType = null, period } = source
+    const { isPrepriced } = source
     return {
       sid,
       type,
@@ -165,6 +167,7 @@ function lineJsonOf(view: InvoiceView): (line: ViewLine) => LineJson {
       description,
       quantity: quantity.toFixed(),
       usage_type: usageType,
+      ...(isPrepriced && { prepriced: isPrepriced }),
       period: period === undefined ? null : daysOf(period, day),
       amount: money(amount),
       exact_amount: exact.toFixed(),

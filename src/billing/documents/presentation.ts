@@ -210,10 +210,11 @@ function cellsOf(
   formats: Formats,
   label: Label,
 ): readonly Cell[] {
-  const { description, name, period } = line.source
+  const { description, name, period, isPrepriced } = line.source
+  const mark = isPrepriced ? ` (${label('prepriced')})` : ''
   const texts: Readonly<Record<InvoiceColumn, () => string>> = {
     position: () => String(position),
-    description: () => (description === '' ? name : description),
+    description: () => `${description === '' ? name : description}${mark}`,
     period: () => (period === undefined ? '' : formats.period(period)),
     quantity: () => formats.quantity(line.source),
     tax: () => rateText(line.group, formats, label),

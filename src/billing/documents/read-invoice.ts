@@ -146,8 +146,8 @@ const TYPES: readonly SourceLineType[] = [
 
 /**
  * Collects the stored lines of an invoice in any order and in any number of parts. Usage is one
- * line per rate and tax. Equal texts, quantities, periods and taxes are kept once: an invoice may
- * have a hundred thousand lines.
+ * line per rate and tax, and one more if it is prepriced. Equal texts, quantities, periods and
+ * taxes are kept once: an invoice may have a hundred thousand lines.
  */
 export class SourceLines {
   readonly #usage = new Map<string, SourceLine>()
@@ -170,6 +170,7 @@ export class SourceLines {
         start(a) - start(b) ||
         compareTexts(a.name, b.name) ||
         compareTexts(a.description, b.description) ||
+        Number(a.isPrepriced ?? false) - Number(b.isPrepriced ?? false) ||
         b.amount.comparedTo(a.amount) ||
         compareTexts(taxesId(a), taxesId(b)),
     )
@@ -180,7 +181,8 @@ export class SourceLines {
       this.#others.push(line)
       return
     }
-    const id = [line.sid, line.name, line.usageType, line.description, taxesId(line)].join('\n')
+    const { sid, name, usageType, description, isPrepriced } = line
+    const id = [sid, name, usageType, description, isPrepriced, taxesId(line)].join('\n')
     const sum = this.#usage.get(id)
     if (sum === undefined) this.#usage.set(id, line)
     else {
@@ -206,6 +208,7 @@ export class SourceLines {
       description: this.#once(`text ${description}`, description),
       quantity: this.#once(`quantity ${quantity}`, quantity),
       ...usageType,
+      ...(type === 'usage' && line['prepriced'] === true && { isPrepriced: true }),
       ...(period && { period: this.#once(`period ${+period.start} ${+period.end}`, period) }),
       amount: amountAt(isObject(exact) ? exact['aprice'] : line['aprice']),
       taxes: this.#once(`taxes ${JSON.stringify(taxes)}`, taxes),

@@ -54,6 +54,8 @@ export interface SourceLine {
   readonly quantity: Exact
   /** Usage type, such as `call`; undefined: pieces. */
   readonly usageType?: string
+  /** Present for usage whose records had prices. */
+  readonly isPrepriced?: true
   readonly period?: SourcePeriod
   /** Before tax, exact; negative for a discount or refund. */
   readonly amount: Exact

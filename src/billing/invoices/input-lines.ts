@@ -120,7 +120,7 @@ const COPY_FIELDS = {
 /** Fields of late usage: what its copy has. */
 const LATE_FIELDS = {
   ...{ _id: 0, stamp: 1, v: 1, aid: 1, sid: 1, type: 1, usaget: 1, arate_key: 1, plan: 1 },
-  ...{ billrun: 1, urt: 1, last_urt: 1, uninvoiced: 1 },
+  ...{ billrun: 1, urt: 1, last_urt: 1, uninvoiced: 1, prepriced: 1 },
   ...{ usagev: 1, aprice: 1, final_charge: 1, tax_data: 1, exact: 1 },
 }
 

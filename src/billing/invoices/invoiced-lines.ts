@@ -11,7 +11,7 @@ import { isConfirmed } from './stored-invoice.ts'
 const LINE_FIELDS = [
   ...['sid', 'type', 'usaget', 'usagev', 'name', 'key', 'rate', 'arate_key', 'plan', 'urt'],
   ...['invoice_label', 'description', 'label', 'start', 'end', 'aprice', 'exact', 'tax_data'],
-  ...['stamp', 'final_charge', 'uninvoiced'],
+  ...['stamp', 'final_charge', 'uninvoiced', 'prepriced'],
 ]
 
 const BATCH = 1_000

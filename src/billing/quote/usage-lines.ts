@@ -36,8 +36,9 @@ const LINE_FIELDS = {
 export type UsageLine = Pick<RealtimeLineDocument, keyof typeof LINE_FIELDS>
 
 /**
- * The latest lines of a plan with usage, newest first; `rateKey`: only those of a rate, or empty.
- * Reads by the index of plan and time. Rejects with `CatalogUnavailableError`.
+ * The latest lines of a plan with usage and a price of the catalogue, newest first; `rateKey`: only
+ * those of a rate, or empty. Reads by the index of plan and time. Rejects with
+ * `CatalogUnavailableError`.
  */
 export async function readLastLines(
   catalog: Catalog,
@@ -56,6 +57,7 @@ export async function readLastLines(
     ...(oldest !== undefined && { urt: { $gte: (oldest as { urt: Date }).urt } }),
     ...(rateKey !== '' && { arate_key: rateKey }),
     usagev: { $gt: 0 },
+    prepriced: { $ne: true },
   }
   return catalog.reads.lines
     .find(filter as object, { projection: { _id: 0, ...LINE_FIELDS } })

@@ -33,9 +33,9 @@ export interface RerateInput {
 /** A line before and after. */
 export interface RepricedLine {
   readonly before: RealtimeLineDocument
-  /** The line as it would be charged today; the same object if it has no usage. */
+  /** The line as it would be charged today; the same object without usage or if it is prepriced. */
   readonly after: RealtimeLineDocument
-  /** Its next version, paid from `owners` of the cycle; null if it has no usage. */
+  /** Its next version, paid from `owners` of the cycle; null if it stays as it is. */
   readonly line: Line | null
 }
 
@@ -138,6 +138,8 @@ function repriced(
   owners: Map<number, OwnerState>,
   order: RerateOrder,
 ): Line | null {
+  // The catalogue has no part in its price.
+  if (line.prepriced === true) return null
   refuseIf(line.state === 'open', 'open')
   refuseIf(line.usagev === 0 && line.aprice_micros !== 0, 'charged')
   if (line.usagev === 0) return null

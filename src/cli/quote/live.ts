@@ -9,10 +9,15 @@ import {
 import { createLiveCatalogue } from '../../billing/quote/live-catalogue.ts'
 import { type QuoteSettings, settingsOf } from '../../billing/quote/settings.ts'
 import type { Config } from '../../config/schema.ts'
-import { parseInstant } from '../../domain/time.ts'
 import { createLogger } from '../../runtime/log.ts'
 import { UsageError } from '../errors.ts'
-import { type OptionValues, optionalNumber, optionalText, requiredText } from '../options.ts'
+import {
+  type OptionValues,
+  optionalInstant,
+  optionalNumber,
+  optionalText,
+  requiredText,
+} from '../options.ts'
 import type { Shell } from '../shell.ts'
 import { type Stores, withStores } from '../stores.ts'
 import { resultTable } from './result-table.ts'
@@ -60,9 +65,7 @@ export function usageFromOptions(
   if (sid === undefined) throw new UsageError('--sid is missing')
   const usagev = optionalNumber(options, 'usagev')
   if (usagev === undefined) throw new UsageError('--usagev is missing')
-  const urt = optionalText(options, 'urt')
-  const atMs = urt === undefined ? undefined : parseInstant(urt, timeZone)
-  if (atMs === null) throw new UsageError(`--urt must be a date, not '${urt}'`)
+  const atMs = optionalInstant(options, 'urt', timeZone)
   const usage = {
     sid,
     usagev,

@@ -2,43 +2,8 @@
  * Fields of charging data records by their tags, as TS 32.298 (release 15) defines them; those of
  * the GGSN are of earlier releases. What is not listed is named by its tags.
  */
-import type { BerType } from './ber-values.ts'
-
-/** `group`: a SEQUENCE or SET; `groups`, `addresses`: lists; `raw`: by its tags. */
-export type BerFieldType = BerType | 'group' | 'groups' | 'addresses' | 'raw'
-
-export interface BerField {
-  readonly name: string
-  readonly type: BerFieldType
-  /** The fields of a group. */
-  readonly fields: BerFields
-}
-
-/** By tag (context-specific). */
-export type BerFields = ReadonlyMap<number, BerField>
-
-export const NO_FIELDS: BerFields = new Map()
-
-/** `NAME TYPE` by tag. */
-type Row = `${string} ${BerFieldType}`
-type Rows = Readonly<Record<number, Row>>
-
-function fieldsOf(rows: Rows, groups: Readonly<Record<string, BerFields>> = {}): BerFields {
-  return new Map(
-    Object.entries(rows).map(([tag, row]) => {
-      const [name = '', type] = row.split(' ') as [string, BerFieldType]
-      return [Number(tag), { name, type, fields: groups[name] ?? NO_FIELDS }]
-    }),
-  )
-}
-
-const CAUSES: Rows = {
-  0: 'gsm0408Cause integer',
-  1: 'gsm0902MapErrorValue integer',
-  2: 'itu-tQ767Cause integer',
-  7: 'diameterResultCodeAndExperimentalResult integer',
-}
-const CAUSE = fieldsOf(CAUSES)
+import { type BerFields, CAUSE, fieldsOf, type Rows } from './ber-fields.ts'
+import { MO_SMS, MT_SMS, NODE_SMS_MO, NODE_SMS_MT, SGSN_SMS_MO, SGSN_SMS_MT } from './ber-sms.ts'
 
 /** ChangeOfCharCondition. */
 const TRAFFIC_VOLUME = fieldsOf({
@@ -204,47 +169,6 @@ const SGSN = fieldsOf(
   LISTS,
 )
 
-/** SMS of the SGSN or MME: what both directions have in common. */
-const SGSN_SMS: Rows = {
-  0: 'recordType integer',
-  1: 'servedIMSI tbcd',
-  2: 'servedIMEI tbcd',
-  3: 'servedMSISDN isdn',
-  5: 'serviceCentre isdn',
-  6: 'recordingEntity isdn',
-}
-
-const SGSN_SMS_MO = fieldsOf(
-  {
-    ...SGSN_SMS,
-    10: 'messageReference hex',
-    11: 'eventTimeStamp time',
-    12: 'smsResult group',
-    14: 'nodeID text',
-    15: 'localSequenceNumber integer',
-    16: 'chargingCharacteristics hex',
-    17: 'rATType integer',
-    18: 'destinationNumber sms',
-    28: 'servingNodePLMNIdentifier hex',
-  },
-  { smsResult: CAUSE },
-)
-
-const SGSN_SMS_MT = fieldsOf(
-  {
-    ...SGSN_SMS,
-    10: 'eventTimeStamp time',
-    11: 'smsResult group',
-    13: 'nodeID text',
-    14: 'localSequenceNumber integer',
-    15: 'chargingCharacteristics hex',
-    16: 'rATType integer',
-    19: 'originatingAddress isdn',
-    27: 'servingNodePLMNIdentifier hex',
-  },
-  { smsResult: CAUSE },
-)
-
 const MO_CALL = fieldsOf(
   {
     0: 'recordType integer',
@@ -298,36 +222,6 @@ const MT_CALL = fieldsOf(
   LISTS,
 )
 
-const MO_SMS = fieldsOf(
-  {
-    0: 'recordType integer',
-    1: 'servedIMSI tbcd',
-    2: 'servedIMEI tbcd',
-    3: 'servedMSISDN isdn',
-    5: 'serviceCentre isdn',
-    6: 'recordingEntity isdn',
-    8: 'messageReference hex',
-    9: 'originationTime time',
-    10: 'smsResult group',
-    12: 'destinationNumber sms',
-  },
-  { smsResult: CAUSE },
-)
-
-const MT_SMS = fieldsOf(
-  {
-    0: 'recordType integer',
-    1: 'serviceCentre isdn',
-    2: 'servedIMSI tbcd',
-    3: 'servedIMEI tbcd',
-    4: 'servedMSISDN isdn',
-    6: 'recordingEntity isdn',
-    8: 'deliveryTime time',
-    9: 'smsResult group',
-  },
-  { smsResult: CAUSE },
-)
-
 /** The type of a record is a field of every one; the tag around records is not unique. */
 export const RECORD_TYPE_TAG = 0
 /** By record type. */
@@ -343,4 +237,6 @@ export const BER_RECORDS: ReadonlyMap<number, BerFields> = new Map([
   [70, fieldsOf({ ...GGSN, 34: 'listOfServiceData groups' }, LISTS)],
   [84, SGW],
   [85, PGW],
+  [93, NODE_SMS_MO],
+  [94, NODE_SMS_MT],
 ])

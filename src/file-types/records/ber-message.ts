@@ -1,6 +1,7 @@
 /** A charging data record as a message: its values by name, or by tag where no name is known. */
 import { type BaseBlock, fromBER } from 'asn1js'
-import { type BerField, type BerFields, NO_FIELDS, RECORD_TYPE_TAG } from './ber-dictionary.ts'
+import { RECORD_TYPE_TAG } from './ber-dictionary.ts'
+import { type BerField, type BerFields, NO_FIELDS } from './ber-fields.ts'
 import { BER_DEPTH_MAX, TOO_DEEP } from './ber-framing.ts'
 import { type BerType, decodedAs, notOfType } from './ber-values.ts'
 import { RECORD_BYTES_MAX } from './framing.ts'

@@ -9,7 +9,8 @@ import {
   textAt,
 } from '../../domain/fields.ts'
 import { pathAt } from '../paths.ts'
-import { BER_RECORDS, type BerFields, NO_FIELDS } from './ber-dictionary.ts'
+import { BER_RECORDS } from './ber-dictionary.ts'
+import { type BerFields, NO_FIELDS } from './ber-fields.ts'
 import { BER_FORMATS, type BerFormat } from './ber-framing.ts'
 import { type BerSchema, parseBer } from './ber-message.ts'
 import { BER_TYPES, type BerType } from './ber-values.ts'

@@ -22,6 +22,7 @@ import { compileSubscriberFields, retainedOfEntries } from '../subscriber.ts'
 import { compileMappings, type Mappings } from '../usage.ts'
 import { wordsOf } from '../words.ts'
 import { compileBerParser } from './ber-parser.ts'
+import { compilePrices, type RecordPrices } from './prices.ts'
 import type { RecordFileType } from './record-files.ts'
 import { compileLineParser, LINE_PARSERS, RECORD_PARSER_KEYS } from './syntax.ts'
 
@@ -66,7 +67,8 @@ export function compileRecordFileType(
   }
   const date = pathAt(processor['date_field'], `${path}.processor.date_field`)
   const rules = compileFileTypeRules(fields, path, mappings, defaults)
-  const plan = compilePlan({ name, path, fields, processor, mappings, rules }, defaults)
+  const prices = compilePrices(fields['pricing'], `${path}.pricing`, mappings)
+  const plan = compilePlan({ name, path, fields, processor, mappings, rules, prices }, defaults)
   const { recordAgeMonthsMax } = defaults
   return {
     type: 'usage',
@@ -84,8 +86,8 @@ export function compileRecordFileType(
         eventAgeMsMax,
       })
       if ('why' in mapped) return mapped.field === 'body' ? { ...mapped, field: 'record' } : mapped
-      if (mapped.request?.eventTimeGiven !== false) return mapped
-      return { field: date.name, why: 'is required' }
+      if (mapped.request?.eventTimeGiven === false) return { field: date.name, why: 'is required' }
+      return prices?.problemOf(mapped.request?.services ?? []) ?? mapped
     },
   }
 }
@@ -137,10 +139,11 @@ interface Parts {
   processor: Fields
   mappings: Mappings
   rules: FileTypeRules
+  prices: RecordPrices | null
 }
 
 function compilePlan(parts: Parts, { timeZone, answers }: FileTypeDefaults): MapPlan {
-  const { name, path, fields, processor, mappings, rules } = parts
+  const { name, path, fields, processor, mappings, rules, prices } = parts
   const parser = fields['parser'] as Fields
   const isJson = parser['type'] === 'json'
   const isIdentifiedByRules = !isUnset(fields['customer_identification_fields'])
@@ -167,6 +170,7 @@ function compilePlan(parts: Parts, { timeZone, answers }: FileTypeDefaults): Map
       refusesMembersAlone: false,
       mergesMembers: true,
       isUsage: true,
+      price: prices?.read ?? null,
       requestedField: null,
       usage: mappings.recordRules(),
       reports: [],

@@ -5,7 +5,7 @@ import { join, posix } from 'node:path'
 import type { Catalog } from '../../catalog/connection.ts'
 import type { IntakeFileDocument } from '../../catalog/records/usage/intake-documents.ts'
 import type { RecordFileType } from '../../file-types/records/record-files.ts'
-import { download, type PlaceFile, type TransferPlace } from '../../transfer/place.ts'
+import { download, isUnchanged, type PlaceFile, type TransferPlace } from '../../transfer/place.ts'
 import type { OnProgress } from '../take-file.ts'
 import type { SourceSettings } from './settings.ts'
 
@@ -71,30 +71,29 @@ async function takeLocalFile(
   const { place, settings, take } = parts
   const { name } = found
   const base = posix.basename(name)
+  const marker = settings.marker === null ? null : await place.stat(`${name}${settings.marker}`)
   let begun: IntakeFileDocument['state'] | null = null
   const file = await take(path, base, fileType, (progress) => {
     begun ??= progress.state
     onProgress(progress)
   })
   const isRepeated = begun !== 'running'
-  const isChanged = async () => {
-    const now = await place.stat(name)
-    const isSame = now?.sizeBytes === found.sizeBytes && now.modifiedMs === found.modifiedMs
-    return !isSame || file.size !== found.sizeBytes
-  }
   const changed = new FileChangedError(`${base} has changed while it was read`)
-  if (await isChanged()) throw changed
+  const isSame = file.size === found.sizeBytes && isUnchanged(found, await place.stat(name))
+  if (!isSame) throw changed
   const target = await targetOf(parts, file)
   const report = `${target}.report.json`
   const text = `${JSON.stringify(await reportOf(parts, file, isRepeated), null, 2)}\n`
   await place.write(report, { bytes: Buffer.from(text) })
   // The report takes time, in which another file of this name may come.
-  if (await isChanged()) {
+  if (!(await place.move(found, target))) {
     await place.remove(report)
     throw changed
   }
-  await place.rename(name, target)
-  if (settings.marker !== null) await place.remove(`${name}${settings.marker}`)
+  // The next file of this name may have its own one already.
+  if (marker !== null && isUnchanged(marker, await place.stat(marker.name))) {
+    await place.remove(marker.name)
+  }
   return { file, isRepeated }
 }
 

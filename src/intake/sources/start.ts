@@ -25,7 +25,7 @@ export interface IntakeRoleOptions {
 
 const TOKEN_MAX = 2 ** 47
 
-/** Throws `TransferSettingsError` for settings that cannot be used. */
+/** Throws `SettingError` if there is no source. */
 export async function startIntake(options: IntakeRoleOptions): Promise<{ stop(): Promise<void> }> {
   const { config, log, metrics, clock } = options
   const sources = sourcesOf(config.intake.sources).map((settings) => ({

@@ -1,11 +1,10 @@
 /** The files of a source that wait, and which of them are complete. Pure. */
 import { posix } from 'node:path'
-import type { PlaceFile } from '../../transfer/place.ts'
+import { isUnchanged, type PlaceFile } from '../../transfer/place.ts'
 import type { SourceSettings } from './settings.ts'
 
 interface Seen {
-  readonly sizeBytes: number
-  readonly modifiedMs: number
+  readonly file: PlaceFile
   /** Since when it is unchanged, or when it may be attempted again. Monotonic. */
   readonly sinceMs: number
 }
@@ -30,10 +29,10 @@ export class WaitingFiles {
     const isMarker = (name: string) => marker !== null && name.endsWith(marker)
     const waiting = listed.filter(({ name }) => isNamed(posix.basename(name)) && !isMarker(name))
     const seen = new Map<string, Seen>()
-    for (const { name, sizeBytes, modifiedMs } of waiting) {
-      const before = this.#seen.get(name)
-      const isSame = before?.sizeBytes === sizeBytes && before.modifiedMs === modifiedMs
-      seen.set(name, isSame ? before : { sizeBytes, modifiedMs, sinceMs: nowMs })
+    for (const file of waiting) {
+      const before = this.#seen.get(file.name)
+      const isSame = before !== undefined && isUnchanged(before.file, file)
+      seen.set(file.name, isSame ? before : { file, sinceMs: nowMs })
     }
     this.#seen = seen
     for (const name of this.#postponed.keys()) if (!seen.has(name)) this.#postponed.delete(name)

@@ -2,7 +2,7 @@ import { mkdir, rm, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { TemplateError } from '../../../src/billing/documents/errors.ts'
-import type { InvoiceSource } from '../../../src/billing/documents/source.ts'
+import type { InvoiceSource, SourceLine } from '../../../src/billing/documents/source.ts'
 import { Exact } from '../../../src/catalog/records/money/exact-amount.ts'
 import {
   dueOf,
@@ -51,6 +51,17 @@ describe('the page of an invoice', () => {
     const german = textOf(await html({ ...SOURCE, language: 'de_AT' }))
     expect(german).toContain('Zu zahlen € 1.471,56')
     expect(german).toContain('Fällig am 14.05.2024')
+  })
+
+  it('marks usage whose records had prices, as other formats do', async () => {
+    const [, usage] = LINES
+    const lines = [{ ...(usage as SourceLine), isPrepriced: true as const }]
+    const source = invoice(dueOf(lines), lines)
+    expect(textOf(await html(source))).toContain('CALL (third-party price) 1:02:05')
+    const json = JSON.parse((await rendered(source, 'json')).toString())
+    expect(json.lines).toMatchObject([{ name: 'CALL', prepriced: true }])
+    const ubl = (await rendered(source, 'ubl')).toString()
+    expect(ubl).toContain('<cbc:Description>Third-party price</cbc:Description><cbc:Name>CALL<')
   })
 
   it('of a negative amount has no due date, terms and account', async () => {

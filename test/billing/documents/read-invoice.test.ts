@@ -89,6 +89,20 @@ describe('a stored invoice', () => {
     expect(reversed).toEqual(source)
   })
 
+  it('has one more line for usage whose records had prices', () => {
+    const usage = LINES.filter(({ type }) => type === 'realtime')
+    const priced = usage.map((line) => ({ ...line, prepriced: true }))
+    const lines = [...usage, ...priced, ...priced]
+    const source = sourceOf(documentOf(lines), lines, CONTEXT)
+    const shown = source.lines.map(({ isPrepriced, quantity, amount }) => {
+      return [isPrepriced, quantity.toFixed(), amount.toFixed()]
+    })
+    expect(shown).toEqual([
+      [undefined, '90', '4.5'],
+      [true, '180', '9'],
+    ])
+  })
+
   it('has account, seller and language as the invoice keeps them', () => {
     const settings = { seller: { name: 'New' }, language: 'de' }
     const document = documentOf(LINES, { seller: SELLER, billed: 1 })

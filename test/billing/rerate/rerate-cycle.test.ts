@@ -194,6 +194,18 @@ describe('the order of late lines', () => {
   })
 })
 
+describe('a line whose record had its price', () => {
+  it('stays as it is, whoever has paid it and whatever the catalogue says', () => {
+    const [line, other] = linesOf(2) as [RealtimeLineDocument, RealtimeLineDocument]
+    const priced = { ...line, prepriced: true, debt_micros: 1, arate_key: 'NONE' }
+    const { lines, refused } = rerated([priced, other])
+    expect(refused).toEqual([])
+    expect(lines[0]?.after).toBe(priced)
+    // It has used no included units.
+    expect(lines[1]?.after.in_group).toBe(100)
+  })
+})
+
 describe('the order of overlapping lines', () => {
   it('is refused where included units run out', () => {
     const lines = overlapping(linesOf(2))

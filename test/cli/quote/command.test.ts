@@ -105,7 +105,7 @@ describe('tollgate quote --cases', () => {
     [['--sid', '1', '--usagev', '1'], '--usaget is missing'],
     [
       ['--sid', '1', '--usagev', '1', '--usaget', 'call', '--urt', 'noon'],
-      "--urt must be a date, not 'noon'",
+      "--urt must be a date, as in 2030-01-31 or ISO 8601, not 'noon'",
     ],
   ])('exits with 2 if the command line is invalid: %j', async (args, why) => {
     const { code, stderr } = await product.run('quote', ...args)

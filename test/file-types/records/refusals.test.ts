@@ -84,10 +84,6 @@ describe('a document', () => {
     [recordDocument({ file_type: 'flat' }), 'file_type is reserved: flat'],
     [recordDocument({ file_type: 'json' }), "file_type 'json' is built in, and cannot be replaced"],
     [
-      recordDocument({ pricing: { call: { aprice_field: 'cost' } } }),
-      'pricing.call.aprice_field is not supported: prices come from the catalogue',
-    ],
-    [
       recordDocument({ receiver: { connections: [{}, { password: 'x' }] } }),
       'receiver.connections.1.password is a secret, and not used',
     ],

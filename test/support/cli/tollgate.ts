@@ -81,9 +81,13 @@ export function runOn(
   return runCommand(args, { ...settingsOf(stores), ...environment })
 }
 
-/** Starts a command on the stores of a test, as a process. */
-export function beginOn(stores: Pick<TestStores, 'environment'>, args: readonly string[]): Begun {
-  return beginProcess(args, settingsOf(stores))
+/** Starts a command on the stores of a test, as a process. `environment`: more settings. */
+export function beginOn(
+  stores: Pick<TestStores, 'environment'>,
+  args: readonly string[],
+  environment: Record<string, string> = {},
+): Begun {
+  return beginProcess(args, { ...settingsOf(stores), ...environment })
 }
 
 /** The settings of commands on the stores of a test. */

@@ -10,8 +10,10 @@ export interface S3Server {
   readonly endpoint: string
   /** By bucket and key, as in `bucket/a/b.csv`. */
   readonly objects: Map<string, Buffer>
-  /** Answers the next request with this status and code of S3. */
-  failNext(status: number, code: string): void
+  /** Answers the next request with this status and code of S3; `method`: the next one of it. */
+  failNext(status: number, code: string, method?: string): void
+  /** Does something before the next request with this method. */
+  beforeNext(method: string, act: () => void): void
   /** Ends the connection within the body of the next answer that has one. */
   cutNext(): void
   close(): Promise<void>
@@ -36,16 +38,22 @@ const MODIFIED = new Date('2026-01-02T03:04:05.678Z')
 
 export async function startS3Server(options: S3ServerOptions): Promise<S3Server> {
   const objects = new Map<string, Buffer>()
-  let failure: S3Answer | null = null
+  let failure: (S3Answer & { method: string }) | null = null
+  let before: { method: string; act: () => void } | null = null
   let isCut = false
   const server = createServer(async (request, response) => {
     const body = await bodyOf(request)
+    if (before?.method === request.method) {
+      before?.act()
+      before = null
+    }
     const problem = signatureProblem(request, body, options)
+    const isFailing = failure !== null && ['', request.method].includes(failure.method)
     const answer =
       problem === null
-        ? (failure ?? answerTo(request, body, objects, options.pageSize))
+        ? ((isFailing ? failure : null) ?? answerTo(request, body, objects, options.pageSize))
         : { status: 403, body: errorText(problem) }
-    failure = null
+    if (isFailing) failure = null
     response.writeHead(answer.status, answer.headers)
     if (isCut && answer.body !== undefined) {
       isCut = false
@@ -56,8 +64,11 @@ export async function startS3Server(options: S3ServerOptions): Promise<S3Server>
   return {
     endpoint: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     objects,
-    failNext(status, code) {
-      failure = { status, body: errorText(code) }
+    failNext(status, code, method = '') {
+      failure = { status, body: errorText(code), method }
+    },
+    beforeNext(method, act) {
+      before = { method, act }
     },
     cutNext() {
       isCut = true
@@ -143,6 +154,10 @@ function answerTo(
   if (rest.join('/') === '') return listOf(parsed.searchParams, objects, pageSize)
   const found = objects.get(key)
   if (method === 'DELETE') {
+    const expected = headers['if-match']
+    if (found !== undefined && expected !== undefined && expected !== etagOf(found)) {
+      return { status: 412, body: errorText('PreconditionFailed') }
+    }
     objects.delete(key)
     return { status: 204 }
   }
@@ -157,6 +172,9 @@ function answerTo(
     }
     const copied = objects.get(decodeURIComponent(String(source).slice(1)))
     if (copied === undefined) return { status: 404, body: errorText('NoSuchKey') }
+    if (headers['x-amz-copy-source-if-match'] !== etagOf(copied)) {
+      return { status: 412, body: errorText('PreconditionFailed') }
+    }
     objects.set(key, copied)
     return { status: 200, body: '<CopyObjectResult></CopyObjectResult>' }
   }
@@ -166,6 +184,7 @@ function answerTo(
     headers: {
       'content-length': String(found.length),
       'last-modified': MODIFIED.toUTCString(),
+      etag: etagOf(found),
     },
     ...(method === 'GET' && { body: found }),
   }
@@ -181,17 +200,22 @@ function listOf(query: URLSearchParams, objects: Map<string, Buffer>, pageSize: 
     .sort()
   const end = start + pageSize
   const contents = keys.slice(start, end).map((key) => {
-    const size = objects.get(`bucket/${key}`)?.length
+    const object = objects.get(`bucket/${key}`) ?? Buffer.alloc(0)
     const name = isEncoded ? encodeURIComponent(key).replaceAll('%20', '+') : xml(key)
     return (
       `<Contents><Key>${name}</Key><LastModified>${MODIFIED.toISOString()}</LastModified>` +
-      `<Size>${size}</Size><Owner><ID>1</ID></Owner></Contents>`
+      `<ETag>&quot;${etagOf(object).slice(1, -1)}&quot;</ETag>` +
+      `<Size>${object.length}</Size><Owner><ID>1</ID></Owner></Contents>`
     )
   })
   const more = end < keys.length ? `<NextContinuationToken>${end}</NextContinuationToken>` : ''
   const encoding = isEncoded ? '<EncodingType>url</EncodingType>' : ''
   const body = `<ListBucketResult>${contents.join('')}${more}${encoding}</ListBucketResult>`
   return { status: 200, body }
+}
+
+function etagOf(object: Buffer): string {
+  return `"${createHash('md5').update(object).digest('hex')}"`
 }
 
 function xml(text: string): string {

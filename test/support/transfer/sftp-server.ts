@@ -1,5 +1,5 @@
 /** A real SFTP server over a folder of this machine: ssh2 speaks SSH, this file opens files. */
-import { createHash } from 'node:crypto'
+import { createHash, generateKeyPairSync } from 'node:crypto'
 import {
   type FileHandle,
   lstat,
@@ -27,6 +27,8 @@ export interface SftpServer {
   dropChannels(): void
   /** Answers no request from now on; the connections stay. */
   silence(): void
+  /** Does something before the next rename. */
+  beforeRename(act: () => void): void
   close(): Promise<void>
 }
 
@@ -39,11 +41,16 @@ export interface SftpServerOptions {
 }
 
 export async function startSftpServer(options: SftpServerOptions): Promise<SftpServer> {
-  const { private: hostKey } = ssh2.utils.generateKeyPairSync('ed25519')
+  const { privateKey: hostKey } = sshKeys()
   const connections = new Set<Connection>()
   const channels = new Set<SFTPWrapper>()
   const logins: string[] = []
   let isSilent = false
+  let onRename: () => void = () => undefined
+  const beforeRename = () => {
+    onRename()
+    onRename = () => undefined
+  }
   const server = new ssh2.Server({ hostKeys: [hostKey] }, (client) => {
     connections.add(client)
     client.on('error', () => undefined)
@@ -63,7 +70,7 @@ export async function startSftpServer(options: SftpServerOptions): Promise<SftpS
         const sftp = acceptSftp()
         channels.add(sftp)
         sftp.on('close', () => channels.delete(sftp))
-        serve(sftp, options.folder, () => isSilent)
+        serve(sftp, options.folder, { isSilent: () => isSilent, beforeRename })
       })
     })
   })
@@ -82,11 +89,25 @@ export async function startSftpServer(options: SftpServerOptions): Promise<SftpS
     silence() {
       isSilent = true
     },
+    beforeRename(act) {
+      onRename = act
+    },
     close() {
       dropConnections()
       return new Promise((resolve) => server.close(() => resolve()))
     },
   }
+}
+
+/** Those that ssh2 generates are malformed once in a while. */
+export function sshKeys(): { privateKey: string; publicKey: string } {
+  const { privateKey } = generateKeyPairSync('ec', {
+    namedCurve: 'P-256',
+    privateKeyEncoding: { type: 'sec1', format: 'pem' },
+    publicKeyEncoding: { type: 'spki', format: 'pem' },
+  })
+  const key = ssh2.utils.parseKey(privateKey) as ParsedKey
+  return { privateKey, publicKey: `${key.type} ${key.getPublicSSH().toString('base64')}` }
 }
 
 function isSigned(context: ssh2.PublicKeyAuthContext, publicKey = ''): boolean {
@@ -107,7 +128,12 @@ interface OpenFolder {
   isRead: boolean
 }
 
-function serve(sftp: SFTPWrapper, root: string, isSilent: () => boolean): void {
+interface Hooks {
+  isSilent(): boolean
+  beforeRename(): void
+}
+
+function serve(sftp: SFTPWrapper, root: string, { isSilent, beforeRename }: Hooks): void {
   const handles = new Map<number, FileHandle | OpenFolder>()
   let next = 0
   const opened = (id: number, handle: FileHandle | OpenFolder) => {
@@ -174,18 +200,20 @@ function serve(sftp: SFTPWrapper, root: string, isSilent: () => boolean): void {
   )
   sftp.on('STAT', attributes)
   sftp.on('LSTAT', attributes)
-  serveNames(sftp, pathOf, done)
+  serveNames(sftp, pathOf, done, beforeRename)
 }
 
 function serveNames(
   sftp: SFTPWrapper,
   pathOf: (path: string) => string,
   done: (id: number, act: () => Promise<unknown>) => void,
+  beforeRename: () => void,
 ): void {
   sftp.on('MKDIR', (id, path) => done(id, () => mkdir(pathOf(path))))
   sftp.on('REMOVE', (id, path) => done(id, () => unlink(pathOf(path))))
   sftp.on('RENAME', (id, from, to) =>
     done(id, async () => {
+      beforeRename()
       // The rename of the protocol refuses to replace a file.
       if (await stat(pathOf(to)).catch(() => null)) throw new Error('exists')
       await rename(pathOf(from), pathOf(to))

@@ -234,7 +234,7 @@ function totalsXml({ view, currency }: Ubl): Xml {
 /** The price is that of all units, so that it is exact; a refund has a negative quantity. */
 function lineXml(ubl: Ubl, { source, amount, group }: ViewLine, number: number): Xml {
   const { view, isCredit, currency } = ubl
-  const { description, name, quantity, usageType = '', sid, period } = source
+  const { description, name, quantity, usageType = '', sid, period, isPrepriced } = source
   const units = quantity.isZero() ? quantity.plus(1) : quantity.abs()
   const unit = { unitCode: UNITS[usageType] ?? PIECES }
   const signed = amount.isNegative() ? units.negated() : units
@@ -249,6 +249,7 @@ function lineXml(ubl: Ubl, { source, amount, group }: ViewLine, number: number):
     periodXml(ubl, period),
     aggregate(
       'Item',
+      basic('Description', isPrepriced ? 'Third-party price' : ''),
       basic('Name', description === '' ? name : description),
       aggregate('SellersItemIdentification', basic('ID', name)),
       categoryXml('ClassifiedTaxCategory', vatOf(group)),

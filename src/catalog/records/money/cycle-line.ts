@@ -12,7 +12,7 @@ import {
   text,
   type ValueOf,
 } from '../../entities/json-schema.ts'
-import type { ANY_LINE, CHARGED_LINE, SHARED_FIELDS } from '../usage/line-schemas.ts'
+import type { ANY_LINE, CHARGED_LINE, RATED_LINE, SHARED_FIELDS } from '../usage/line-schemas.ts'
 import { totalField } from '../usage/money-value.ts'
 
 /**
@@ -143,6 +143,7 @@ export interface CycleAdjustmentDocument
 export interface CycleUsageDocument
   extends CycleLineFields,
     StoredOf<typeof LATE>,
+    Pick<StoredOf<typeof RATED_LINE, 'prepriced'>, 'prepriced'>,
     Pick<Shared, 'arate_key' | 'plan' | 'start' | 'end'> {
   type: 'usage'
 }

@@ -10,7 +10,7 @@ import type {
 } from './line-schemas.ts'
 
 /** How the amount of a credit by usage was computed. */
-export type CreditPricing = StoredOf<typeof RATED_LINE>
+export type CreditPricing = Omit<StoredOf<typeof RATED_LINE>, 'prepriced'>
 
 /** One credit, or one of its installments. `charge`: the customer owes more. */
 export interface CreditLineDocument
@@ -19,6 +19,7 @@ export interface CreditLineDocument
     StoredOf<typeof CREDIT_LINE>,
     Partial<StoredOf<typeof CREDIT_OPTIONS>>,
     Partial<CreditPricing>,
+    Pick<StoredOf<typeof RATED_LINE>, 'prepriced'>,
     Pick<StoredOf<typeof SHARED_FIELDS>, 'arate_key' | 'billrun' | 'process_time'>,
     Partial<Pick<StoredOf<typeof SHARED_FIELDS>, 'account_level'>> {
   type: 'credit'

@@ -6,7 +6,7 @@ import { explain, type RatingStep } from '../../../domain/explain.ts'
 import type { ServiceIdentity } from '../../../domain/identity.ts'
 import type { Line } from '../../../domain/line.ts'
 import { groupUnits } from '../../../domain/lines.ts'
-import type { Payment } from '../../../domain/segment-parts.ts'
+import { type Payment, RECORD_PRICE } from '../../../domain/segment-parts.ts'
 import { identifierValue } from '../../../domain/session-services.ts'
 import { finalCharge } from '../../../rating/line-tax.ts'
 import type { StoredOf } from '../../entities/json-schema.ts'
@@ -26,7 +26,7 @@ import { moneyOf, totalOf } from './money-value.ts'
 /** The price of a usage and its explanation. Balances pay `aprice_micros`, but no `group_cost`. */
 export interface PricingFields
   extends StoredOf<typeof CHARGED_LINE, 'before_rounding'>,
-    StoredOf<typeof RATED_LINE>,
+    StoredOf<typeof RATED_LINE, 'prepriced'>,
     StoredOf<typeof USAGE_LINE>,
     Pick<StoredOf<typeof ANY_LINE>, 'usagev'> {}
 
@@ -102,6 +102,7 @@ export function pricingFields(line: Line, unitDigits: number): PricingFields {
     arategroups: counts.payments.flatMap((payment) => groupUses(line, payment, units)),
     rates: rating.flatMap(rateUses),
     price_of: pricing.priceOf,
+    ...(pricing.priceOf === RECORD_PRICE && { prepriced: true }),
     band: pricing.band,
     ...finalCharge(counts.charged, pricing.taxes, pricing.rounding),
     aprice_micros: counts.charged,

@@ -94,7 +94,8 @@ export type RateUse = ValueOf<typeof RATE_USE>
 /** How the price of usage was computed, also of a credit by usage. */
 export const RATED_LINE = {
   rates: listOf(ref<RateUse>('rateUse'), 'The rates.'),
-  price_of: text('Source of the price: `BASE`, `plan NAME`, `service NAME`.'),
+  price_of: text('Source of the price: `BASE`, `plan NAME`, `service NAME`, `RECORD`.'),
+  prepriced: flag('Whether the price was given: with a credit, or in a usage record.'),
   band: text('Time band of the price; empty outside of time bands.'),
   rating: listOf(ref<RatingStep>('ratingStep'), 'Computation of the price and the payments.'),
 } as const
@@ -232,7 +233,6 @@ export const CREDIT_TERMS = part(
 /** Fields of credits. */
 export const CREDIT_LINE = {
   rate: text('Key of the rate.'),
-  prepriced: flag('Whether the caller has given the price.'),
   credit: ref<ValueOf<typeof CREDIT_TERMS>>('creditTerms', 'The credit as it was ordered.'),
   credit_time: integer('Time of the credit, unix seconds.'),
   skip_calc: listOf(text('A step.'), 'Steps that do not apply.'),

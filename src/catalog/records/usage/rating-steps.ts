@@ -53,7 +53,7 @@ export const RATING_STEP: Schema = either(
   step('price', 'The price at one rate; the steps that follow show its computation.', {
     category: text('Tariff category.'),
     rate: text('Key of the rate.'),
-    source: text('`BASE`, `plan NAME`, `service NAME` or `rate NAME`.'),
+    source: text('`BASE`, `plan NAME`, `service NAME`, `rate NAME`, or `RECORD` without steps.'),
     band: text('Time band; empty for the plain price.'),
     method: choice(PRICING_METHODS, 'Pricing method.'),
     units: UNITS,

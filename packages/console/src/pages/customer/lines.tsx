@@ -90,6 +90,7 @@ const CSV_COLUMNS = [
   'usagev',
   'aprice',
   'final_charge',
+  'prepriced',
   'plan',
   'billrun',
   'session_id',

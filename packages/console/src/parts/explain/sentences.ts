@@ -100,12 +100,12 @@ function bucketOf(step: Step, { say, includeName }: Speech): string {
     : name
 }
 
-/** `BASE`, `plan NAME`, `service NAME` or `rate NAME`, with time band and price model. */
+/** `BASE`, `plan NAME`, `service NAME`, `rate NAME` or `RECORD`, with time band and price model. */
 function sourceOf(step: Step, { say }: Speech): string {
   const [source, method] = [fieldText(step, 'source'), fieldText(step, 'method')]
   const [, kind, name = ''] = /^(plan|service|rate) (.*)$/.exec(source) ?? []
   const texts = [
-    kind === undefined ? say('why.source.base') : say(`why.source.${kind}`, { name }),
+    say(`why.source.${source === 'RECORD' ? 'record' : (kind ?? 'base')}`, { name }),
     ...(fieldText(step, 'band') === '' ? [] : [say('why.band', { band: fieldText(step, 'band') })]),
     ...(method === 'tiered' ? [] : [say(`why.method.${method}`)]),
   ]

@@ -30,6 +30,7 @@ export const WHY: Readonly<Record<keyof typeof EN, string>> = {
   'why.source.plan': 'Preis des Plans {name}',
   'why.source.service': 'Preis des Dienstes {name}',
   'why.source.rate': 'eigener Preis des Tarifs {name}',
+  'why.source.record': 'Preis des Datensatzes',
   'why.band': 'Zeitband {band}',
   'why.method.volume': 'alle Einheiten zum Preis einer Stufe',
   'why.method.package': 'in Blöcken, die einer nach dem anderen verbraucht werden',

@@ -29,6 +29,7 @@ export const WHY = {
   'why.source.plan': 'price of plan {name}',
   'why.source.service': 'price of service {name}',
   'why.source.rate': 'own price of rate {name}',
+  'why.source.record': 'price of the usage record',
   'why.band': 'time band {band}',
   'why.method.volume': 'all units at the price of one tier',
   'why.method.package': 'in blocks, each used up before the next',
