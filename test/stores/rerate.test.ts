@@ -131,6 +131,22 @@ describe('lines of an open cycle', () => {
     expect(await open().audit(aid, sids)).toEqual([])
   })
 
+  it('count against the limit of their account', async () => {
+    const { aid, sids } = await account()
+    const [sid = 0] = sids
+    const valid = { from: new Date(0), to: new Date(4e12) }
+    const limited = { type: 'account', aid, credit_limit: 100, ...valid }
+    await open().stores.catalog.subscribers.insertOne(limited as never)
+    await open().setOffer(OLD)
+    await chargeAll([dataOf(aid, sid, 1, 200)])
+    expect(await spentOf(aid, 0)).toEqual({ credit: 20_000 })
+    await open().setOffer(NEW)
+    await open().run({ sid })
+    await open().recorded(aid)
+    expect(await spentOf(aid, 0)).toEqual({ credit: 30_000 })
+    expect(await open().audit(aid, sids)).toEqual([])
+  })
+
   it('keep what was used after they were planned', async () => {
     const { aid, sids } = await account()
     const [sid = 0] = sids
