@@ -94,7 +94,11 @@ export class FolderPlace implements TransferPlace {
   rename(from: string, to: string): Promise<void> {
     return this.#attempt(from, async () => {
       await this.#createFolders(to)
-      await rename(this.localPath(from), this.localPath(to))
+      const [old, path] = [this.localPath(from), this.localPath(to)]
+      await rename(old, path)
+      // The new name first: a power failure in between leaves both rather than none.
+      await flushFolder(dirname(path))
+      if (dirname(old) !== dirname(path)) await flushFolder(dirname(old))
     })
   }
 
@@ -111,7 +115,9 @@ export class FolderPlace implements TransferPlace {
   async #createFolders(name: string): Promise<void> {
     await stat(this.#root)
     for (const folder of foldersOf(name)) {
-      await mkdir(this.localPath(folder), { recursive: true, mode: FOLDER_MODE })
+      const path = this.localPath(folder)
+      const created = await mkdir(path, { recursive: true, mode: FOLDER_MODE })
+      if (created !== undefined) await flushFolder(dirname(path))
     }
   }
 

@@ -25,6 +25,8 @@ export interface SftpServer {
   dropConnections(): void
   /** Ends the channels; the connections stay. */
   dropChannels(): void
+  /** Ends the connection within the next file that is written. */
+  cutNext(): void
   /** Answers no request from now on; the connections stay. */
   silence(): void
   close(): Promise<void>
@@ -38,14 +40,26 @@ export interface SftpServerOptions {
   readonly publicKey?: string
 }
 
+interface ServerState {
+  isSilent: boolean
+  isCut: boolean
+  drop(): void
+}
+
 export async function startSftpServer(options: SftpServerOptions): Promise<SftpServer> {
   const { private: hostKey } = ssh2.utils.generateKeyPairSync('ed25519')
   const connections = new Set<Connection>()
   const channels = new Set<SFTPWrapper>()
   const logins: string[] = []
-  let isSilent = false
+  const dropConnections = () => {
+    state.isCut = false
+    for (const client of connections) client.end()
+  }
+  const state: ServerState = { isSilent: false, isCut: false, drop: dropConnections }
   const server = new ssh2.Server({ hostKeys: [hostKey] }, (client) => {
     connections.add(client)
+    // Its types lack it.
+    Reflect.apply(Reflect.get(client, 'setNoDelay'), client, [true])
     client.on('error', () => undefined)
     client.on('close', () => connections.delete(client))
     client.on('authentication', (context) => {
@@ -63,14 +77,11 @@ export async function startSftpServer(options: SftpServerOptions): Promise<SftpS
         const sftp = acceptSftp()
         channels.add(sftp)
         sftp.on('close', () => channels.delete(sftp))
-        serve(sftp, options.folder, () => isSilent)
+        serve(sftp, options.folder, state)
       })
     })
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const dropConnections = () => {
-    for (const client of connections) client.end()
-  }
   return {
     port: (server.address() as AddressInfo).port,
     hostKey: fingerprint(ssh2.utils.parseKey(hostKey) as ParsedKey),
@@ -79,8 +90,11 @@ export async function startSftpServer(options: SftpServerOptions): Promise<SftpS
     dropChannels() {
       for (const sftp of channels) sftp.end()
     },
+    cutNext() {
+      state.isCut = true
+    },
     silence() {
-      isSilent = true
+      state.isSilent = true
     },
     close() {
       dropConnections()
@@ -107,7 +121,7 @@ interface OpenFolder {
   isRead: boolean
 }
 
-function serve(sftp: SFTPWrapper, root: string, isSilent: () => boolean): void {
+function serve(sftp: SFTPWrapper, root: string, state: ServerState): void {
   const handles = new Map<number, FileHandle | OpenFolder>()
   let next = 0
   const opened = (id: number, handle: FileHandle | OpenFolder) => {
@@ -120,7 +134,7 @@ function serve(sftp: SFTPWrapper, root: string, isSilent: () => boolean): void {
   const of = (handle: Buffer) => handles.get(handle.readUInt32BE())
   const pathOf = (path: string) => join(root, join('/', path))
   const answer = (id: number, act: () => Promise<unknown>) => {
-    if (!isSilent()) act().catch((error) => sftp.status(id, statusOf(error)))
+    if (!state.isSilent) act().catch((error) => sftp.status(id, statusOf(error)))
   }
   const done = (id: number, act: () => Promise<unknown>) => {
     answer(id, async () => {
@@ -142,9 +156,10 @@ function serve(sftp: SFTPWrapper, root: string, isSilent: () => boolean): void {
       else sftp.data(id, buffer.subarray(0, bytesRead))
     }),
   )
-  sftp.on('WRITE', (id, handle, offset, data) =>
-    done(id, () => (of(handle) as FileHandle).write(data, 0, data.length, offset)),
-  )
+  sftp.on('WRITE', (id, handle, offset, data) => {
+    if (state.isCut) return state.drop()
+    done(id, () => (of(handle) as FileHandle).write(data, 0, data.length, offset))
+  })
   sftp.on('FSTAT', (id, handle) =>
     answer(id, async () => sftp.attrs(id, attributesOf(await (of(handle) as FileHandle).stat()))),
   )
