@@ -73,8 +73,10 @@ import type { TariffSetDocument } from './records/tariff-set-document.ts'
 import type { BalanceDocument } from './records/usage/balance-document.ts'
 import type { LineDocument } from './records/usage/documents.ts'
 import {
+  EXPORT_STREAM_INDEXES,
   EXPORT_WAITING_INDEXES,
   type ExportDocument,
+  type ExportStreamDocument,
   type ExportWaitingDocument,
 } from './records/usage/export-documents.ts'
 import {
@@ -196,6 +198,8 @@ export interface Collections {
   /** Progress of the export of lines, and lines that it exports out of order. */
   readonly exports: Collection<ExportDocument>
   readonly exportwaiting: Collection<ExportWaitingDocument>
+  /** Lines that wait to be sent as a stream. */
+  readonly exportstream: Collection<ExportStreamDocument>
   /** Changes of the catalogue that take effect together. */
   readonly tariffsets: Collection<TariffSetDocument>
   /** Audit records (audit/). */
@@ -243,6 +247,7 @@ type RecordCollection =
   | 'intakefiles'
   | 'intakerejected'
   | 'exportwaiting'
+  | 'exportstream'
 
 const RECORD_INDEXES: Readonly<Record<RecordCollection, readonly IndexDescription[]>> = {
   lines: [
@@ -286,6 +291,7 @@ const RECORD_INDEXES: Readonly<Record<RecordCollection, readonly IndexDescriptio
   intakefiles: INTAKE_FILE_INDEXES,
   intakerejected: INTAKE_REJECTED_INDEXES,
   exportwaiting: EXPORT_WAITING_INDEXES,
+  exportstream: EXPORT_STREAM_INDEXES,
 }
 
 export function collectionsOf(db: Db): UnguardedCollections {
@@ -336,6 +342,7 @@ export function collectionsOf(db: Db): UnguardedCollections {
     intakerejected: db.collection('intake_rejected'),
     exports: db.collection('exports'),
     exportwaiting: db.collection('export_waiting'),
+    exportstream: db.collection('export_stream'),
     tariffsets: db.collection('tariff_sets'),
     audit: db.collection('audit'),
     auditchain: db.collection('auditchain'),

@@ -32,6 +32,7 @@ export const JOB = {
         'fraud',
         'digest',
         'export',
+        'kafka',
       ],
       'Kind of job.',
     ),
