@@ -29,7 +29,7 @@ export const EXTERNAL = [
   // It looks for native code that is not installed.
   'ssh2',
   // They read other files of theirs.
-  ...['pdfkit', 'piscina'],
+  ...['@platformatic/kafka', 'pdfkit', 'piscina'],
   // Optional packages of mongodb, which are not installed.
   ...['@aws-sdk/credential-providers', '@mongodb-js/zstd', 'aws4', 'gcp-metadata', 'kerberos'],
   ...['mongodb-client-encryption', 'snappy', 'socks'],

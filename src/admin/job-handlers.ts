@@ -3,6 +3,8 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type { Config } from '../config/schema.ts'
 import type { EntityApi } from '../entities/api.ts'
 import { beginExport, type ExportParts, exportHandler } from '../export/job.ts'
+import { KafkaTopic } from '../export/kafka.ts'
+import { beginStream, type StreamParts, streamHandler } from '../export/stream.ts'
 import { beginDueCharges, chargeRunHandler, dueChargesHandler } from '../jobs/charge-jobs.ts'
 import type { CycleParts } from '../jobs/cycle/cycle.ts'
 import { confirmHandler, cycleHandler } from '../jobs/cycle/jobs.ts'
@@ -28,7 +30,9 @@ import type { Payments } from './payments.ts'
 
 export type HandlerParts = Pick<RetentionParts, 'config' | 'metrics'> &
   Pick<ForwardParts, 'metrics'> & {
-    readonly metrics: Pick<Metrics, 'cycleRun' | 'digests'> & ExportParts['metrics']
+    readonly metrics: Pick<Metrics, 'cycleRun' | 'digests'> &
+      ExportParts['metrics'] &
+      StreamParts['metrics']
     readonly payments: Pick<Payments, 'charges'>
     readonly cycle: CycleParts
     readonly reports: ReportParts
@@ -66,6 +70,10 @@ export function jobHandlers(
       ...{ catalog, clock, config, metrics },
       openPlace: () => openPlace(config.transfer, config.export.place),
     }),
+    kafka: streamHandler({
+      ...{ catalog, clock, config, metrics },
+      topic: new KafkaTopic(config.export.kafka),
+    }),
   }
 }
 
@@ -94,6 +102,7 @@ export function startStandingJobs(
         await beginFraudRules(parts)
         await beginDigests(parts)
         await beginExport(parts)
+        await beginStream(parts)
         return await beginForwarding(parts)
       } catch (error) {
         parts.log.warn({ err: error }, 'cannot begin the standing jobs; retrying')

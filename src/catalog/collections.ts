@@ -73,8 +73,10 @@ import type { TariffSetDocument } from './records/tariff-set-document.ts'
 import type { BalanceDocument } from './records/usage/balance-document.ts'
 import type { LineDocument } from './records/usage/documents.ts'
 import {
+  EXPORT_STREAM_INDEXES,
   EXPORT_WAITING_INDEXES,
   type ExportDocument,
+  type ExportStreamDocument,
   type ExportWaitingDocument,
 } from './records/usage/export-documents.ts'
 import {
@@ -199,6 +201,8 @@ export interface Collections {
   /** Progress of the export of lines, and lines that it exports out of order. */
   readonly exports: Collection<ExportDocument>
   readonly exportwaiting: Collection<ExportWaitingDocument>
+  /** Lines that wait to be sent as a stream. */
+  readonly exportstream: Collection<ExportStreamDocument>
   /** Changes of the catalogue that take effect together. */
   readonly tariffsets: Collection<TariffSetDocument>
   /** Audit records (audit/). */
@@ -247,6 +251,7 @@ type RecordCollection =
   | 'intakefiles'
   | 'intakerejected'
   | 'exportwaiting'
+  | 'exportstream'
 
 const RECORD_INDEXES: Readonly<Record<RecordCollection, readonly IndexDescription[]>> = {
   lines: [
@@ -291,6 +296,7 @@ const RECORD_INDEXES: Readonly<Record<RecordCollection, readonly IndexDescriptio
   intakefiles: INTAKE_FILE_INDEXES,
   intakerejected: INTAKE_REJECTED_INDEXES,
   exportwaiting: EXPORT_WAITING_INDEXES,
+  exportstream: EXPORT_STREAM_INDEXES,
 }
 
 export function collectionsOf(db: Db): UnguardedCollections {
@@ -342,6 +348,7 @@ export function collectionsOf(db: Db): UnguardedCollections {
     intakerejected: db.collection('intake_rejected'),
     exports: db.collection('exports'),
     exportwaiting: db.collection('export_waiting'),
+    exportstream: db.collection('export_stream'),
     tariffsets: db.collection('tariff_sets'),
     audit: db.collection('audit'),
     auditchain: db.collection('auditchain'),

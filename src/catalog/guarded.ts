@@ -54,6 +54,7 @@ const NAMES = {
   findOne: 'read',
   distinct: 'read',
   countDocuments: 'count',
+  estimatedDocumentCount: 'count',
   insertOne: 'write',
   insertMany: 'write',
   updateOne: 'write',

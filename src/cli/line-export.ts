@@ -50,26 +50,36 @@ async function run(stores: { catalog: Catalog; clock: Clock; config: Config }) {
 
 export async function exportStatus(shell: Shell, options: OptionValues): Promise<0> {
   const status = await withCatalog(shell.config(), async (catalog) => {
-    const [progress, job, waiting] = await Promise.all([
+    const [progress, files, waiting, stream, unsent] = await Promise.all([
       catalog.exports.findOne({ _id: 'lines' }),
-      catalog.jobs.findOne({ kind: 'export' }, { sort: { created: -1 } }),
+      jobStatus(catalog, 'export'),
       catalog.exportwaiting.countDocuments({}),
+      jobStatus(catalog, 'kafka'),
+      catalog.exportstream.estimatedDocumentCount(),
     ])
-    return {
-      files: progress?.seq ?? 0,
-      until: progress?.after.getTimestamp() ?? null,
-      waiting,
-      state: job?.state === 'done' ? job.step : (job?.state ?? 'off'),
-      due: job?.state === 'waiting' ? job.due : null,
-      error: job?.error ?? '',
-    }
+    const until = progress?.after.getTimestamp() ?? null
+    const kafka = { waiting: unsent, ...stream }
+    return { files: progress?.seq ?? 0, until, waiting, ...files, kafka }
   })
   if (options['json'] === true) shell.print(JSON.stringify(status))
   else {
-    const rows = Object.entries(status).map(([name, value]) => [name, textOf(value)])
-    for (const line of aligned(rows)) shell.print(line)
+    const { kafka, ...files } = status
+    const stream = Object.entries(kafka).map(([name, value]) => [`kafka ${name}`, value] as const)
+    const rows = [...Object.entries(files), ...stream]
+    for (const line of aligned(rows.map(([name, value]) => [name, textOf(value)]))) {
+      shell.print(line)
+    }
   }
   return 0
+}
+
+async function jobStatus(catalog: Catalog, kind: 'export' | 'kafka') {
+  const job = await catalog.jobs.findOne({ kind }, { sort: { created: -1 } })
+  return {
+    state: job?.state === 'done' ? job.step : (job?.state ?? 'off'),
+    due: job?.state === 'waiting' ? job.due : null,
+    error: job?.error ?? '',
+  }
 }
 
 function textOf(value: number | string | Date | null): string {

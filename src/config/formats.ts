@@ -1,6 +1,6 @@
 import { FormatRegistry } from '@sinclair/typebox'
 import { parseInstant } from '../domain/time.ts'
-import { addressWithPort, isAddressRange, isHost } from './hosts.ts'
+import { addressWithPort, hostWithPort, isAddressRange, isHost } from './hosts.ts'
 import { isCipher } from './tls.ts'
 
 /** The format of a text setting: a test, and the text of the error. */
@@ -103,6 +103,15 @@ export const FORMATS = {
   instant: {
     test: (text) => text === '' || (/T/.test(text) && parseInstant(text, 'UTC') !== null),
     expects: 'must be a time in ISO 8601, as in 2026-01-31T12:00:00Z, or empty',
+  },
+  'kafka-broker': {
+    test: (text) => hostWithPort(text) !== null,
+    expects:
+      'must be a list of different brokers, each with its port as in kafka1.example.net:9092',
+  },
+  'kafka-topic': {
+    test: (text) => /^(?!\.{1,2}$)[A-Za-z0-9._-]{0,249}$/.test(text),
+    expects: 'must be at most 249 letters, digits, dots, _ or -, or empty',
   },
   'database-name': {
     test: (text) => /^[A-Za-z0-9_-]{1,63}$/.test(text),

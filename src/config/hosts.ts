@@ -36,6 +36,14 @@ export function addressWithPort(text: string): { address: string; port: number }
   return isKind && port <= 65_535 ? { address, port } : null
 }
 
+/** The parts of `kafka1:9092` or `[::1]:9092`; null if it is not a host with a port. */
+export function hostWithPort(text: string): { host: string; port: number } | null {
+  const [, ipv6, name, digits] = /^(?:\[([^\]]+)\]|([^:]+)):([1-9]\d{0,4})$/.exec(text) ?? []
+  const host = ipv6 ?? name ?? ''
+  const port = Number(digits)
+  return isHost(host) && port <= 65_535 ? { host, port } : null
+}
+
 /** Whether the address is reachable from this machine only, without name resolution. */
 export function isLoopback(host: string): boolean {
   if (host === 'localhost') return true

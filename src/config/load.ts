@@ -155,6 +155,7 @@ function checkConsistency(config: Config, layers: readonly Layer[], isPart: bool
   checkTls(config, demand, named)
   checkTestClock(config, demand, named)
   checkRetention(config, demand, named)
+  checkKafka(config, demand, named)
   const { backlogWarnPercent, backlogRefusePercent } = ledger
   demand(
     backlogRefusePercent > backlogWarnPercent,
@@ -208,6 +209,36 @@ function checkRetention(
     'retention.linesDays',
     `must be 0 or at least ${daysMin}, which is 31 × (${named('rating.recordAgeMonthsMax')} + 1)`,
   )
+}
+
+function checkKafka(
+  { export: { kafka } }: Config,
+  demand: (isMet: boolean, key: string, reason: string) => void,
+  named: (path: string) => string,
+): void {
+  const at = 'export.kafka'
+  const { brokers, topic, tls, mechanism } = kafka
+  const set = `must be set, because ${named(`${at}.brokers`)} is`
+  demand(brokers.length === 0 || topic !== '', `${at}.topic`, set)
+  const login = `${named(`${at}.mechanism`)} is ${mechanism}`
+  for (const key of ['username', 'password'] as const) {
+    const isMet = (kafka[key] === '') === (mechanism === 'none')
+    const must = mechanism === 'none' ? 'must be empty' : 'must be set'
+    demand(isMet, `${at}.${key}`, `${must}, because ${login}`)
+  }
+  demand(tls || mechanism !== 'PLAIN', `${at}.tls`, `must be true, because ${login}`)
+  for (const key of ['caFile', 'certFile', 'keyFile'] as const) {
+    const reason = `must be empty, because ${named(`${at}.tls`)} is false`
+    demand(tls || kafka[key] === '', `${at}.${key}`, reason)
+  }
+  const pair = (key: 'certFile' | 'keyFile', other: 'certFile' | 'keyFile') =>
+    demand(
+      kafka[other] === '' || kafka[key] !== '',
+      `${at}.${key}`,
+      `must name a file, because ${named(`${at}.${other}`)} does`,
+    )
+  pair('certFile', 'keyFile')
+  pair('keyFile', 'certFile')
 }
 
 /** A test clock charges and removes data ahead of time: it is refused where others rely on them. */

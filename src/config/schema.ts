@@ -278,6 +278,20 @@ export const ConfigSchema = section({
     plans: names(),
     rates: names(),
     linesMax: integer(1, 10_000_000),
+    kafka: section({
+      brokers: Type.Array(text('kafka-broker'), { maxItems: 100, uniqueItems: true }),
+      topic: text('kafka-topic'),
+      tls: Type.Boolean(),
+      caFile: Type.String(),
+      certFile: Type.String(),
+      keyFile: Type.String(),
+      mechanism: oneOf('none', 'PLAIN', 'SCRAM-SHA-256', 'SCRAM-SHA-512'),
+      username: Type.String({ maxLength: 255 }),
+      password: secret(),
+      compression: oneOf('none', 'gzip', 'snappy', 'lz4'),
+      // Less than the lease of a job, which is renewed before each request.
+      timeoutMs: integer(100, 45 * SECOND_MS),
+    }),
   }),
   recorder: section({
     enabled: Type.Boolean(),

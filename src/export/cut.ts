@@ -28,6 +28,8 @@ export interface CutOptions {
 }
 
 const PAGE = 1000
+/** Fields by which lines are selected. */
+export const SELECTING_FIELDS = ['stamp', 'type', 'state', 'plan', 'arate_key'] as const
 
 /** Yields the lines of the file, and knows its end afterwards. */
 export class Cut {
@@ -41,7 +43,7 @@ export class Cut {
     this.#options = options
     this.#left = config.linesMax
     this.#to = progress.after
-    const names = [...fields, 'stamp', 'type', 'state', 'plan', 'arate_key']
+    const names = [...fields, ...SELECTING_FIELDS]
     this.#projection = Object.fromEntries(names.map((name) => [name, 1]))
   }
 
@@ -89,7 +91,9 @@ export class Cut {
       const due = stamps.filter((stamp) => !early.has(stamp))
       if (due.length === 0) continue
       await catalog.exportwaiting.updateMany({ _id: { $in: due } }, { $set: { tag } })
-      yield this.#take((await this.#linesOf(due)).filter((line) => this.#isWanted(line)))
+      yield this.#take(
+        (await this.#linesOf(due)).filter((line) => isWanted(line, this.#options.config)),
+      )
     }
   }
 
@@ -106,7 +110,7 @@ export class Cut {
       if (last === undefined) return
       from = last._id
       const lines = await this.#linesOf(entries.map(({ _id }) => _id))
-      yield lines.filter((line) => this.#isWanted(line))
+      yield lines.filter((line) => isWanted(line, this.#options.config))
     }
   }
 
@@ -118,7 +122,9 @@ export class Cut {
         .sort({ _id: 1 })
         .limit(PAGE)
         .toArray()) as unknown as ExportedLine[]
-      const wanted = page.filter((line) => this.#isWanted(line)).slice(0, this.#left)
+      const wanted = page
+        .filter((line) => isWanted(line, this.#options.config))
+        .slice(0, this.#left)
       const isCut = wanted.length === this.#left
       const lines = await this.#withoutWaiting(wanted)
       this.#to = (isCut ? wanted.at(-1)?._id : page.at(-1)?._id) ?? until
@@ -159,15 +165,17 @@ export class Cut {
     this.#left -= lines.length
     return lines
   }
-
-  #isWanted({ type, plan, arate_key: rate }: ExportedLine): boolean {
-    const { types, plans, rates } = this.#options.config
-    const isIn = (values: readonly string[], value: unknown) =>
-      values.length === 0 || values.includes(String(value))
-    return isIn(types, type) && isIn(plans, plan) && isIn(rates, rate)
-  }
 }
 
-function isOpen({ type, state }: ExportedLine): boolean {
+export function isWanted(
+  { type, plan, arate_key: rate }: ExportedLine,
+  { types, plans, rates }: Pick<Config['export'], 'types' | 'plans' | 'rates'>,
+): boolean {
+  const isIn = (values: readonly string[], value: unknown) =>
+    values.length === 0 || values.includes(String(value))
+  return isIn(types, type) && isIn(plans, plan) && isIn(rates, rate)
+}
+
+export function isOpen({ type, state }: ExportedLine): boolean {
   return type === 'realtime' && state === 'open'
 }

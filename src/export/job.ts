@@ -7,13 +7,13 @@ import { ObjectId } from '../catalog/collections.ts'
 import type { Catalog } from '../catalog/connection.ts'
 import type { ExportDocument } from '../catalog/records/usage/export-documents.ts'
 import type { Config } from '../config/schema.ts'
-import { beginJob, type ClaimedJob, JobFailedError, type JobStores } from '../jobs/jobs.ts'
+import { beginJob, type ClaimedJob, type JobStores } from '../jobs/jobs.ts'
 import type { JobHandler } from '../jobs/runner.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { Metrics } from '../runtime/metrics.ts'
 import type { TransferPlace } from '../transfer/place.ts'
 import { Cut } from './cut.ts'
-import { topLevelOf, unknownField } from './line-fields.ts'
+import { checkFields, topLevelOf } from './line-fields.ts'
 import { fileNameOf, TOTAL_FIELDS, writeLineFile } from './line-file.ts'
 
 export interface ExportParts {
@@ -61,10 +61,7 @@ export function exportHandler(parts: ExportParts): JobHandler {
   return async (claimed, signal) => {
     // The settings have changed since the job was begun.
     if (config.export.everyMinutes === 0) return null
-    const unknown = unknownField(config.export.fields)
-    if (unknown !== undefined) {
-      throw new JobFailedError(`export.fields: ${unknown} is not a field of lines`)
-    }
+    checkFields(config.export.fields)
     const place = openPlace()
     const timer = setInterval(() => {
       claimed.saveProgress('write').catch(() => undefined)

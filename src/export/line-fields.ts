@@ -2,14 +2,17 @@
 import { refName, type Schema } from '../catalog/entities/json-schema.ts'
 import { LINE, RECORD_COMPOUNDS } from '../catalog/records/record-schemas.ts'
 import { valueIn } from '../entities/export/cells.ts'
+import { JobFailedError } from '../jobs/jobs.ts'
 import type { ExportedLine } from './cut.ts'
 
-/** The first path that no line can have; undefined if lines can have all of them. */
-export function unknownField(paths: readonly string[]): string | undefined {
-  return paths.find((path) => {
+/** Throws `JobFailedError` with the first path that no line can have. */
+export function checkFields(paths: readonly string[]): void {
+  const unknown = paths.find((path) => {
     const [first = '', ...rest] = path.split('.')
     return !Object.hasOwn(LINE, first) || !hasPath(LINE[first] as Schema, rest)
   })
+  if (unknown === undefined) return
+  throw new JobFailedError(`export.fields: ${unknown} is not a field of lines`)
 }
 
 function hasPath(schema: Schema, [step, ...rest]: readonly string[]): boolean {

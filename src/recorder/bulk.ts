@@ -50,7 +50,7 @@ export interface BulkOutcome {
  */
 export async function writeAll(
   catalog: Catalog,
-  name: 'lines' | 'exportwaiting' | 'events' | 'balances',
+  name: 'lines' | 'exportwaiting' | 'exportstream' | 'events' | 'balances',
   upserts: Iterable<Upsert>,
   { refused, count, rest }: BulkOutcome,
 ): Promise<void> {

@@ -48,6 +48,7 @@ export interface DrainOptions {
   claimEveryMs: number
   cycles: CycleEnds
   isExporting: boolean
+  isStreaming: boolean
   restraint: Pick<Restraint, 'rest' | 'begin'>
 }
 
@@ -287,7 +288,7 @@ class DrainLoop {
     flush: FlushRecords,
     tenure = 0,
   ): Promise<RefusedRecords | undefined> {
-    const { catalog, cycles, isExporting } = this.#options
+    const { catalog, cycles, isExporting, isStreaming } = this.#options
     while (!this.#abort.signal.aborted) {
       try {
         const names = await this.#namesFor(flush)
@@ -298,6 +299,7 @@ class DrainLoop {
           count: this.#options.metrics.recordOperations,
           cycles,
           isExporting,
+          isStreaming,
           rest: this.#rest,
         })
         this.#outage.over()

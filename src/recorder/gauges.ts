@@ -10,8 +10,8 @@ import type { Logger } from '../runtime/log.ts'
 import type { Metrics } from '../runtime/metrics.ts'
 
 const REFRESH_MS = 1_000
-/** Less often: it aggregates over all debtors. */
-const DEBT_REFRESH_MS = 10_000
+/** From MongoDB: debts are summed over all debtors. */
+const SLOW_REFRESH_MS = 10_000
 
 export interface Gauges {
   stop(): void
@@ -86,15 +86,38 @@ export class DrainRate {
 
 /** Debt for over-use, from the projection. */
 export function startDebtGauges(catalog: Catalog, metrics: Pick<Metrics, 'debt'>): Gauges {
-  const refresh = async () => {
+  return refreshed(async () => {
     for (const [owner, sid] of DEBTORS) {
       const { micros, owners } = await debtWhere(catalog, { sid })
       metrics.debt(owner, moneyOf(micros), owners)
     }
-  }
+  })
+}
+
+/** Lines that wait to be sent: whether a process that sends them runs or not. */
+export function startStreamGauges({
+  catalog,
+  metrics,
+  clock,
+}: {
+  catalog: Pick<Catalog, 'exportstream'>
+  metrics: Pick<Metrics, 'linesUnsent'>
+  clock: Clock
+}): Gauges {
+  return refreshed(async () => {
+    const [oldest] = await catalog.exportstream.find().sort({ _id: 1 }).limit(1).toArray()
+    const sinceMs = oldest?._id.getTimestamp().getTime()
+    const ageMs = sinceMs === undefined ? 0 : realTimeOf(clock).nowMs() - sinceMs
+    const lines = await catalog.exportstream.estimatedDocumentCount()
+    metrics.linesUnsent(lines, Math.max(0, ageMs) / 1_000)
+  })
+}
+
+/** Now, and every ten seconds. If MongoDB is unavailable the last values stay. */
+function refreshed(refresh: () => Promise<void>): Gauges {
   const attempt = () => refresh().catch(() => undefined)
   void attempt()
-  const timer = setInterval(attempt, DEBT_REFRESH_MS)
+  const timer = setInterval(attempt, SLOW_REFRESH_MS)
   timer.unref()
   return { stop: () => clearInterval(timer) }
 }

@@ -10,7 +10,7 @@ import type { Metrics } from '../runtime/metrics.ts'
 import { openRedis, type RedisConnection, waitForRedis } from '../store/redis.ts'
 import { createCycleEnds } from './cycle-ends.ts'
 import { type Drain, startDrain } from './drain.ts'
-import { startDebtGauges, startGauges } from './gauges.ts'
+import { startDebtGauges, startGauges, startStreamGauges } from './gauges.ts'
 import { createRestraint, type Restraint } from './restraint.ts'
 import { startSweeper } from './sweeper.ts'
 
@@ -71,6 +71,9 @@ export async function startRecorder(options: RecorderOptions): Promise<Recorder>
   const gauges = [
     startGauges({ ...common, lagWarnMs, recorded: () => recorded, onBacklog: restraint.observe }),
     startDebtGauges(catalog, metrics),
+    ...(config.export.kafka.brokers.length > 0
+      ? [startStreamGauges({ catalog, metrics, clock })]
+      : []),
   ]
   return {
     async stop(drainMs) {
@@ -114,6 +117,7 @@ function drainOn(
     claimEveryMs: Math.max(1, Math.ceil(claimIdleMs / 2)),
     cycles: createCycleEnds(catalog, config.rating, clock, monotonicMs),
     isExporting: config.export.everyMinutes > 0,
+    isStreaming: config.export.kafka.brokers.length > 0,
     restraint,
   })
 }

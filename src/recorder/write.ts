@@ -33,6 +33,8 @@ export interface FlushOptions {
   cycles: CycleEnds
   /** Whether lines are written to files (export). */
   isExporting: boolean
+  /** Whether lines are sent as a stream (export). */
+  isStreaming: boolean
   /** Called between two commands. */
   rest: () => Promise<void>
 }
@@ -53,6 +55,7 @@ export async function writeFlush(
     count = () => undefined,
     cycles = NO_CYCLE_ENDS,
     isExporting = false,
+    isStreaming = false,
     rest = () => Promise.resolve(),
   }: Partial<FlushOptions> = {},
 ): Promise<RefusedRecords> {
@@ -63,10 +66,9 @@ export async function writeFlush(
   if (late.length > 0) {
     await writeLateLines(catalog, late.map(lineDocument), cycles.nowMs(), outcome)
   }
-  if (isExporting) {
-    const again = changed([...onTime, ...late], flush)
-    await writeAll(catalog, 'exportwaiting', again, outcome)
-  }
+  const lines = [...onTime, ...late]
+  if (isExporting) await writeAll(catalog, 'exportwaiting', changed(lines, flush), outcome)
+  if (isStreaming) await writeAll(catalog, 'exportstream', final(lines, flush, known), outcome)
   await writeAll(catalog, 'events', eventUpserts(flush), outcome)
   await writeAll(catalog, 'balances', balanceUpserts(flush, nameOf, known), outcome)
   if (refused.size === 0) known.add(flush, tenure)
@@ -108,6 +110,22 @@ function* changed(lines: readonly Line[], { rerated }: FlushRecords): Iterable<U
   for (const { stamp, state, counts } of lines) {
     if (!(counts.late || rerated.has(stamp)) || state === 'open') continue
     yield { key: stamp, operation: exportAgain(stamp) as Upsert['operation'] }
+  }
+}
+
+/** Lines that wait for the stream, with their versions: those of open segments change yet. */
+function* final(
+  lines: readonly Line[],
+  { operations }: FlushRecords,
+  known: KnownRecords,
+): Iterable<Upsert> {
+  const waiting = (stamp: string, v: number) =>
+    upsertIfNewer(stamp, { stamp }, v, { stamp, v }, true)
+  for (const { stamp, version, state } of lines) {
+    if (state !== 'open') yield waiting(stamp, version)
+  }
+  for (const { stamp } of operations.values()) {
+    if (!known.hasLine(stamp, 1)) yield waiting(stamp, 1)
   }
 }
 

@@ -42,6 +42,7 @@ export function createAdminMetrics(registers: Registry[]) {
     registers,
   })
   return {
+    ...createStreamMetrics(registers),
     linesExported(count: { files: number; lines: number }) {
       files.inc(count.files)
       lines.inc(count.lines)
@@ -51,5 +52,37 @@ export function createAdminMetrics(registers: Registry[]) {
     auditSent: (count: number) => auditRecords.inc(count),
     retentionRemoved: (collection: string, count: number) => removed.inc({ collection }, count),
     retentionEnded: (collection: string, atMs: number) => ended.set({ collection }, atMs / 1000),
+  }
+}
+
+/** Lines that are sent as a stream. */
+function createStreamMetrics(registers: Registry[]) {
+  const sent = new Counter({
+    name: 'tollgate_kafka_lines_total',
+    help: 'Lines that Kafka has acknowledged, repeated ones too',
+    registers,
+  })
+  const failures = new Counter({
+    name: 'tollgate_kafka_failures_total',
+    help: 'Attempts to send lines to Kafka that have failed',
+    registers,
+  })
+  const unsent = new Gauge({
+    name: 'tollgate_kafka_waiting_lines',
+    help: 'Recorded lines that wait for Kafka',
+    registers,
+  })
+  const unsentAge = new Gauge({
+    name: 'tollgate_kafka_oldest_waiting_seconds',
+    help: 'Age of the recorded line that has waited longest for Kafka',
+    registers,
+  })
+  return {
+    linesUnsent(count: number, ageSeconds: number) {
+      unsent.set(count)
+      unsentAge.set(ageSeconds)
+    },
+    linesSent: (count: number) => sent.inc(count),
+    sendingFailed: () => failures.inc(),
   }
 }

@@ -104,6 +104,12 @@ export type Metrics = RequestMetrics &
     linesExported(count: { files: number; lines: number }): void
     /** Sets the time until which lines were exported, by their insertion. */
     exportedUntil(atMs: number): void
+    /** Counts lines that Kafka has acknowledged. */
+    linesSent(count: number): void
+    /** Counts an attempt to send lines to Kafka that has failed. */
+    sendingFailed(): void
+    /** Sets the number of lines that wait for Kafka, and the age of the oldest. */
+    linesUnsent(lines: number, ageSeconds: number): void
     /** Counts audit records sent to the syslog receiver. */
     auditSent(count: number): void
     readonly diameter: DiameterMetrics

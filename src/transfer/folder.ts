@@ -99,9 +99,12 @@ export class FolderPlace implements TransferPlace {
       await this.#createFolders(to)
       const [from, target] = [this.localPath(name), this.localPath(to)]
       await rename(from, target)
-      if (isUnchanged(listed, await this.#find(to))) return true
-      await putBack(target, from)
-      return false
+      const isMoved = isUnchanged(listed, await this.#find(to))
+      if (!isMoved) await putBack(target, from)
+      // The new name first: a power failure in between leaves both rather than none.
+      await flushFolder(dirname(target))
+      if (dirname(from) !== dirname(target)) await flushFolder(dirname(from))
+      return isMoved
     })
   }
 
@@ -118,7 +121,9 @@ export class FolderPlace implements TransferPlace {
   async #createFolders(name: string): Promise<void> {
     await stat(this.#root)
     for (const folder of foldersOf(name)) {
-      await mkdir(this.localPath(folder), { recursive: true, mode: FOLDER_MODE })
+      const path = this.localPath(folder)
+      const created = await mkdir(path, { recursive: true, mode: FOLDER_MODE })
+      if (created !== undefined) await flushFolder(dirname(path))
     }
   }
 

@@ -220,6 +220,8 @@ export class SftpPlace implements TransferPlace {
     })
     try {
       await ready
+      // Each file is several requests, and each of them waits for its answer.
+      client.setNoDelay(true)
       client.once('close', onClose)
       const sftp = await called<SFTPWrapper>((end) => client.sftp(end))
       // A server may end the channel, or answer keep-alives and no request.
@@ -288,22 +290,31 @@ type Request = (...given: unknown[]) => unknown
 /** Requests fail that are not answered in time, and those on a channel that was closed. */
 function limitRequests(sftp: SFTPWrapper, timeoutMs: number, onSilence: () => void): void {
   const methods = sftp as unknown as Record<string, Request>
+  const open = new Set<Request>()
+  let isClosed = false
+  const closed = () => {
+    isClosed = true
+    for (const answered of open) answered(new Error('the connection was closed'))
+  }
+  sftp.once('end', closed)
+  sftp.once('close', closed)
   for (const name of REQUESTS) {
     const request = methods[name] as Request
     methods[name] = (...given) => {
       const end = given.at(-1) as Request
       // The list of a path consists of several requests.
       if (name === 'readdir' && typeof given[0] === 'string') return request.apply(sftp, given)
-      let isAnswered = false
       let timer: NodeJS.Timeout | undefined
       const answered: Request = (...answer) => {
-        if (isAnswered) return
-        isAnswered = true
+        if (!open.delete(answered)) return
         clearTimeout(timer)
         end(...answer)
       }
+      open.add(answered)
+      // As when a stream closes its file after the connection has ended.
+      if (isClosed) return queueMicrotask(closed)
       request.apply(sftp, [...given.slice(0, -1), answered])
-      if (isAnswered) return undefined
+      if (!open.has(answered)) return undefined
       timer = setTimeout(() => {
         answered(new Error('the server does not answer'))
         onSilence()

@@ -43,7 +43,8 @@ it('writes what was not exported yet', async () => {
 it('shows how far it has come', async () => {
   const { stdout } = await tollgate.run('lines', 'status', '--json')
   const { until, due, ...status } = JSON.parse(stdout)
-  expect(status).toEqual({ files: 1, waiting: 0, state: 'waiting', error: '' })
+  const kafka = { waiting: 0, state: 'off', due: null, error: '' }
+  expect(status).toEqual({ files: 1, waiting: 0, state: 'waiting', error: '', kafka })
   expect(Date.parse(until) / 1000).toBeGreaterThan(YESTERDAY_SECONDS)
   expect(Date.parse(due) % 3_600_000).toBe(0)
 })

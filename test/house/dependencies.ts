@@ -9,6 +9,8 @@ export const DEPENDENCIES: Readonly<Record<string, string>> = {
   '@node-oauth/oauth2-server': 'OAuth 2.0: order and rules of its grants',
   '@node-rs/argon2': 'hashes of passwords: argon2id, off the thread that serves',
   '@node-saml/node-saml': 'login by SAML: requests, and signatures of XML that hold',
+  '@platformatic/kafka':
+    'lines to Apache Kafka: its protocol in JavaScript; 1.x runs on Node 20, 2.x does not',
   '@preact/signals': 'state of the console: a change renders only what shows it',
   '@scalar/fastify-api-reference':
     'the page of the API (/docs): its script for browsers, which the build copies',

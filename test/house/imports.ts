@@ -120,6 +120,7 @@ export const PACKAGE_PREFIXES: Readonly<Record<string, readonly string[]>> = {
   undici: ['external/', 'transfer/s3.ts'],
   ssh2: ['transfer/sftp.ts'],
   aws4fetch: ['transfer/s3.ts'],
+  '@platformatic/kafka': ['export/kafka.ts'],
   fastify: ['admin/'],
   asn1js: ['file-types/records/ber-message.ts'],
   'csv-parse': ['entities/import/'],

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { DrainRate, startGauges } from '../../src/recorder/gauges.ts'
+import { ObjectId } from '../../src/catalog/collections.ts'
+import { DrainRate, startGauges, startStreamGauges } from '../../src/recorder/gauges.ts'
 import { useOpened } from '../support/opened.ts'
 import { startTestStores, topUp } from '../support/recorder/accounts.ts'
 
@@ -61,4 +62,26 @@ it('an old entry is logged once, and again when none is old', async () => {
   } finally {
     gauges.stop()
   }
+})
+
+it('lines that wait for Kafka are counted, with the age of the oldest', async () => {
+  const { catalog } = stores()
+  const nowMs = Date.UTC(2026, 0, 1)
+  const shown: [number, number][] = []
+  const gauges = () =>
+    startStreamGauges({
+      catalog,
+      metrics: { linesUnsent: (...values) => shown.push(values) },
+      clock: { nowMs: () => nowMs },
+    })
+  const none = gauges()
+  await expect.poll(() => shown).toEqual([[0, 0]])
+  none.stop()
+  for (const [each, seconds] of [120, 60].entries()) {
+    const _id = ObjectId.createFromTime(nowMs / 1000 - seconds)
+    await catalog.exportstream.insertOne({ _id, stamp: `s${each}`, v: 1 })
+  }
+  const two = gauges()
+  await expect.poll(() => shown.at(-1)).toEqual([2, 120])
+  two.stop()
 })

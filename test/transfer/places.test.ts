@@ -1,55 +1,36 @@
 /** Places of files: a folder, a real SFTP server, and storage that checks signatures. */
-import { existsSync, mkdirSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import {
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  readlinkSync,
+  renameSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
+import { type FileHandle, open } from 'node:fs/promises'
+import { join, relative } from 'node:path'
 import { text as textOf } from 'node:stream/consumers'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import { FILE_MODE, FOLDER_MODE } from '../../src/runtime/file-modes.ts'
 import { openPlace } from '../../src/transfer/open-place.ts'
 import { download, type PlaceFile, type TransferPlace } from '../../src/transfer/place.ts'
 import { useFolder, useFolderEach, useOpened, useOpenedEach } from '../support/opened.ts'
+import {
+  type OpenedPlace,
+  openS3,
+  openSftp,
+  PASSWORD,
+  S3,
+  TIMEOUT_MS,
+} from '../support/transfer/opened-places.ts'
 import { startS3Server } from '../support/transfer/s3-server.ts'
 import { sshKeys, startSftpServer } from '../support/transfer/sftp-server.ts'
 
-const TIMEOUT_MS = 20_000
-const PASSWORD = 'a password'
-const S3 = { accessKeyId: 'KEYID', secret: 'a secret key', region: 'test-1', pageSize: 2 }
-
-interface Opened {
-  place: TransferPlace
-  close(): Promise<void>
-}
-
-async function openFolder(folder: string): Promise<Opened> {
+async function openFolder(folder: string): Promise<OpenedPlace> {
   const places = { here: { url: `file://${folder}` } }
   const place = openPlace({ places, secrets: {}, timeoutMs: TIMEOUT_MS }, 'here')
   return { place, close: () => place.close() }
-}
-
-async function openSftp(folder: string): Promise<Opened> {
-  const server = await startSftpServer({ folder, user: 'tollgate', password: PASSWORD })
-  const url = `sftp://tollgate@127.0.0.1:${server.port}/`
-  const places = { there: { url, hostKey: server.hostKey, secret: 'partner' } }
-  const secrets = { partner: PASSWORD }
-  const place = openPlace({ places, secrets, timeoutMs: TIMEOUT_MS }, 'there')
-  const close = async () => {
-    await place.close()
-    await server.close()
-  }
-  return { place, close }
-}
-
-async function openS3(): Promise<Opened> {
-  const { accessKeyId, secret, region } = S3
-  const server = await startS3Server(S3)
-  const common = { endpoint: server.endpoint, region, pathStyle: true, accessKeyId }
-  const places = { cloud: { url: 's3://bucket/cdr', ...common, secret: 'cloud' } }
-  const secrets = { cloud: secret }
-  const place = openPlace({ places, secrets, timeoutMs: TIMEOUT_MS }, 'cloud')
-  const close = async () => {
-    await place.close()
-    await server.close()
-  }
-  return { place, close }
 }
 
 const bytes = (text: string) => ({ bytes: Buffer.from(text) })
@@ -187,6 +168,26 @@ describe('a folder', () => {
       await place.remove('done/race')
     }
     expect(kept).toBeGreaterThan(0)
+  })
+
+  it('flushes each folder that a rename changes: a power failure leaves the file', async () => {
+    const { place } = await openFolder(folder)
+    await place.write('from/a', bytes('1'))
+    const handle = await open(folder)
+    const files = Object.getPrototypeOf(handle) as FileHandle
+    await handle.close()
+    const flushed: string[] = []
+    const { sync } = files
+    const spy = vi.spyOn(files, 'sync').mockImplementation(function (this: FileHandle) {
+      flushed.push(relative(folder, readlinkSync(`/proc/self/fd/${this.fd}`)))
+      return sync.call(this)
+    })
+    await place.move((await place.stat('from/a')) as PlaceFile, 'to/deep/a')
+    expect(flushed).toEqual(['', 'to', 'to/deep', 'from'])
+    flushed.length = 0
+    await place.move((await place.stat('to/deep/a')) as PlaceFile, 'to/deep/b')
+    expect(flushed).toEqual(['to/deep'])
+    spy.mockRestore()
   })
 
   it('says where a file is, so that it need not be copied', async () => {

@@ -74,6 +74,7 @@ const JOBS: Readonly<Record<JobDocument['kind'], JobTiming>> = {
   retention: { everyMs: DAY_MS, dueMs: nextRetentionMs },
   syslog: { everyMs: DAY_MS },
   export: { everyMs: DAY_MS },
+  kafka: { everyMs: DAY_MS },
   cards: { everyMs: MINUTE_MS, dueMs: nextCardExpiryMs },
   fraud: { everyMs: MINUTE_MS, dueMs: nextFraudWindowMs },
   digest: { everyMs: DAY_MS, dueMs: ({ catalog }) => firstUnmailedMs(catalog) },

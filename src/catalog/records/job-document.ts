@@ -33,6 +33,7 @@ export const JOB = {
         'digest',
         'export',
         'rerate',
+        'kafka',
       ],
       'Kind of job.',
     ),

@@ -60,6 +60,7 @@ export interface TestStores {
 export const QUICK_DRAIN = {
   cycles: NO_CYCLE_ENDS,
   isExporting: false,
+  isStreaming: false,
   restraint: NO_RESTRAINT,
   log: silent,
   metrics: {

@@ -25,6 +25,8 @@ export interface SftpServer {
   dropConnections(): void
   /** Ends the channels; the connections stay. */
   dropChannels(): void
+  /** Ends the connection within the next file that is written. */
+  cutNext(): void
   /** Answers no request from now on; the connections stay. */
   silence(): void
   /** Does something before the next rename. */
@@ -40,19 +42,33 @@ export interface SftpServerOptions {
   readonly publicKey?: string
 }
 
+interface ServerState {
+  isSilent: boolean
+  isCut: boolean
+  drop(): void
+  /** Called once, before the next rename. */
+  onRename(): void
+}
+
 export async function startSftpServer(options: SftpServerOptions): Promise<SftpServer> {
   const { privateKey: hostKey } = sshKeys()
   const connections = new Set<Connection>()
   const channels = new Set<SFTPWrapper>()
   const logins: string[] = []
-  let isSilent = false
-  let onRename: () => void = () => undefined
-  const beforeRename = () => {
-    onRename()
-    onRename = () => undefined
+  const dropConnections = () => {
+    state.isCut = false
+    for (const client of connections) client.end()
+  }
+  const state: ServerState = {
+    isSilent: false,
+    isCut: false,
+    drop: dropConnections,
+    onRename: () => undefined,
   }
   const server = new ssh2.Server({ hostKeys: [hostKey] }, (client) => {
     connections.add(client)
+    // Its types lack it.
+    Reflect.apply(Reflect.get(client, 'setNoDelay'), client, [true])
     client.on('error', () => undefined)
     client.on('close', () => connections.delete(client))
     client.on('authentication', (context) => {
@@ -70,14 +86,11 @@ export async function startSftpServer(options: SftpServerOptions): Promise<SftpS
         const sftp = acceptSftp()
         channels.add(sftp)
         sftp.on('close', () => channels.delete(sftp))
-        serve(sftp, options.folder, { isSilent: () => isSilent, beforeRename })
+        serve(sftp, options.folder, state)
       })
     })
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const dropConnections = () => {
-    for (const client of connections) client.end()
-  }
   return {
     port: (server.address() as AddressInfo).port,
     hostKey: fingerprint(ssh2.utils.parseKey(hostKey) as ParsedKey),
@@ -86,11 +99,14 @@ export async function startSftpServer(options: SftpServerOptions): Promise<SftpS
     dropChannels() {
       for (const sftp of channels) sftp.end()
     },
+    cutNext() {
+      state.isCut = true
+    },
     silence() {
-      isSilent = true
+      state.isSilent = true
     },
     beforeRename(act) {
-      onRename = act
+      state.onRename = act
     },
     close() {
       dropConnections()
@@ -128,12 +144,7 @@ interface OpenFolder {
   isRead: boolean
 }
 
-interface Hooks {
-  isSilent(): boolean
-  beforeRename(): void
-}
-
-function serve(sftp: SFTPWrapper, root: string, { isSilent, beforeRename }: Hooks): void {
+function serve(sftp: SFTPWrapper, root: string, state: ServerState): void {
   const handles = new Map<number, FileHandle | OpenFolder>()
   let next = 0
   const opened = (id: number, handle: FileHandle | OpenFolder) => {
@@ -146,7 +157,7 @@ function serve(sftp: SFTPWrapper, root: string, { isSilent, beforeRename }: Hook
   const of = (handle: Buffer) => handles.get(handle.readUInt32BE())
   const pathOf = (path: string) => join(root, join('/', path))
   const answer = (id: number, act: () => Promise<unknown>) => {
-    if (!isSilent()) act().catch((error) => sftp.status(id, statusOf(error)))
+    if (!state.isSilent) act().catch((error) => sftp.status(id, statusOf(error)))
   }
   const done = (id: number, act: () => Promise<unknown>) => {
     answer(id, async () => {
@@ -168,9 +179,10 @@ function serve(sftp: SFTPWrapper, root: string, { isSilent, beforeRename }: Hook
       else sftp.data(id, buffer.subarray(0, bytesRead))
     }),
   )
-  sftp.on('WRITE', (id, handle, offset, data) =>
-    done(id, () => (of(handle) as FileHandle).write(data, 0, data.length, offset)),
-  )
+  sftp.on('WRITE', (id, handle, offset, data) => {
+    if (state.isCut) return state.drop()
+    done(id, () => (of(handle) as FileHandle).write(data, 0, data.length, offset))
+  })
   sftp.on('FSTAT', (id, handle) =>
     answer(id, async () => sftp.attrs(id, attributesOf(await (of(handle) as FileHandle).stat()))),
   )
@@ -200,20 +212,21 @@ function serve(sftp: SFTPWrapper, root: string, { isSilent, beforeRename }: Hook
   )
   sftp.on('STAT', attributes)
   sftp.on('LSTAT', attributes)
-  serveNames(sftp, pathOf, done, beforeRename)
+  serveNames(sftp, pathOf, done, state)
 }
 
 function serveNames(
   sftp: SFTPWrapper,
   pathOf: (path: string) => string,
   done: (id: number, act: () => Promise<unknown>) => void,
-  beforeRename: () => void,
+  state: ServerState,
 ): void {
   sftp.on('MKDIR', (id, path) => done(id, () => mkdir(pathOf(path))))
   sftp.on('REMOVE', (id, path) => done(id, () => unlink(pathOf(path))))
   sftp.on('RENAME', (id, from, to) =>
     done(id, async () => {
-      beforeRename()
+      state.onRename()
+      state.onRename = () => undefined
       // The rename of the protocol refuses to replace a file.
       if (await stat(pathOf(to)).catch(() => null)) throw new Error('exists')
       await rename(pathOf(from), pathOf(to))

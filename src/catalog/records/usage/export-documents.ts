@@ -33,6 +33,20 @@ export interface ExportWaitingDocument {
   tag?: string
 }
 
+/**
+ * A line that the stream of lines (Kafka) has not sent in this version, or a higher one. The first
+ * that waits has the lowest id.
+ */
+export interface ExportStreamDocument {
+  _id: ObjectId
+  stamp: string
+  v: number
+}
+
+export const EXPORT_STREAM_INDEXES: readonly IndexDescription[] = [
+  { key: { stamp: 1 }, unique: true },
+]
+
 export const EXPORT_WAITING_INDEXES: readonly IndexDescription[] = [{ key: { tag: 1 } }]
 
 /**
