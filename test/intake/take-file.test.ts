@@ -8,6 +8,7 @@ import {
   type CallRecord,
   CDRS,
   COUNTED_CALLS,
+  PRICED_CALLS,
   SUMMED_CALLS,
 } from '../support/intake/call-records.ts'
 import {
@@ -123,6 +124,25 @@ describe('a file of usage records', () => {
         reason: 'is required, or msisdn or imsi in its place',
       },
     ])
+  })
+
+  it('may have the prices of its records, which no units pay', async () => {
+    const prices = ['1.25', '0.5', '-1']
+    const all = prices.map((price, index) => record(`r${index}`, { price }))
+    const path = scene().file('a.jsonl', fileOf(all))
+    expect(await scene().take(path, {}, PRICED_CALLS)).toMatchObject({
+      ...{ state: 'done', charged: 2, rejected: 1 },
+      totals: [{ usaget: 'data', records: 2, units: 20, price_micros: 1_750_000 }],
+    })
+    await recordAll()
+    const priced = { prepriced: true, price_of: 'RECORD', in_group: 0, payments: [] }
+    expect(await lines()).toMatchObject([
+      { ...priced, aprice: 1.25, debt: 1.25 },
+      { ...priced, aprice: 0.5, debt: 0.5 },
+    ])
+    expect(await spent()).toBe(0)
+    const kept = await scene().stores.catalog.intakerejected.find({}).toArray()
+    expect(kept).toMatchObject([{ field: 'price', reason: expect.stringContaining('negative') }])
   })
 
   it('fails if its trailer says so, with its records charged', async () => {

@@ -105,7 +105,7 @@ it(`has each record once after ${KILLS} kills, and exact balances (seed ${SEED})
 })
 
 it('is completed and moved by the next process of sources', async () => {
-  const records = 12_000
+  const records = 8_000
   const path = await prepare(records)
   const inbox = join(folder(), 'in')
   mkdirSync(inbox)

@@ -7,6 +7,7 @@ export interface CallRecord {
   used: number
   msisdn: string
   at: string
+  price?: string
 }
 
 const CHANGES = {
@@ -27,6 +28,9 @@ const CHANGES = {
 
 export const CALL_RECORDS = recordDocument(CHANGES)
 export const CALLS = recordType(CHANGES)
+
+/** With prices, before tax. */
+export const PRICED_CALLS = recordType({ ...CHANGES, pricing: { data: { aprice_field: 'price' } } })
 
 /** Charging data records in the file format of TS 32.297. */
 export const CDRS = recordType({
