@@ -1,10 +1,23 @@
-/** Columns of accounts in a preview and in a run. */
+/** Accounts in a preview and in a run. */
+import type { Figure } from '../../api/figures.ts'
 import { link } from '../../frame/routes.ts'
 import { customerColumn, moneyColumn, numberColumn, textColumn } from '../../parts/columns.tsx'
+import type { Fact } from '../../parts/facts.tsx'
 import { formatNumber } from '../../parts/numbers.ts'
 import type { Column } from '../../parts/table.tsx'
 import { t } from '../../words/words.ts'
 import { amount, type RerateAccount, reasonsOf } from './data.ts'
+
+const COUNTS = ['accounts', 'refused', 'lines', 'changed'] as const
+
+/** A run has none before its first accounts. */
+export function countFacts(
+  counts: Readonly<Partial<Record<(typeof COUNTS)[number], Figure>>>,
+): readonly Fact[] {
+  return COUNTS.map((name) => {
+    return { title: t(`rerate.${name}`), value: formatNumber(counts[name] ?? 0) }
+  })
+}
 
 export const accountColumns = <Row extends RerateAccount>(): Column<Row>[] => [
   customerColumn('rerate.account', 'aid', ({ aid }) => aid),

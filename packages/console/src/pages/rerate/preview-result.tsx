@@ -1,10 +1,11 @@
 /** What today's catalogue would change. All amounts are texts of the API. */
+import type { ComponentChildren } from 'preact'
 import { customerColumn, moneyColumn, textColumn, timeColumn } from '../../parts/columns.tsx'
 import { type Fact, Facts } from '../../parts/facts.tsx'
 import { formatNumber, moneyHeader, withCurrency } from '../../parts/numbers.ts'
 import { type Column, Table } from '../../parts/table.tsx'
 import { t } from '../../words/words.ts'
-import { accountColumns, changeColumns, whyColumn } from './accounts.tsx'
+import { accountColumns, changeColumns, countFacts, whyColumn } from './accounts.tsx'
 import {
   amount,
   type ChangedLine,
@@ -19,22 +20,22 @@ type Totals = Preview['totals']
 /** Of the API; its totals are of all. */
 const ACCOUNTS_MAX = 1_000
 
-export function PreviewResult({ preview: { accounts, totals } }: { readonly preview: Preview }) {
+interface ResultProps {
+  readonly preview: Preview
+  /** Shown above the lists, which may be long. */
+  readonly children: ComponentChildren
+}
+
+export function PreviewResult({ preview: { accounts, totals }, children }: ResultProps) {
   const refused = accounts.filter((each) => each.refused.length > 0)
   const changed = accounts.filter((each) => Number(each.changed) > 0)
   if (Number(totals.accounts) === 0) return <p class="state">{t('rerate.nothing')}</p>
   return (
     <>
       <Verdict totals={totals} />
-      <Facts
-        facts={[
-          ...(['accounts', 'refused', 'lines', 'changed'] as const).map((name) => {
-            return { title: t(`rerate.${name}`), value: formatNumber(totals[name]) }
-          }),
-          ...sumFacts(totals),
-        ]}
-      />
+      <Facts facts={[...countFacts(totals), ...sumFacts(totals)]} />
       <Invoices changed={changed} totals={totals} />
+      {children}
       <Part title={t('rerate.reasons')} rows={reasonsOf(refused)} columns={reasonColumns()} />
       <Part title={t('rerate.refusedAccounts')} rows={refused} columns={refusedColumns()} />
       <Part title={t('rerate.largest')} rows={totals.largest} columns={lineColumns()} />
@@ -117,7 +118,7 @@ const change = (line: ChangedLine, of: 'aprice' | 'final_charge') =>
   `${amount(line.before[of])} → ${amount(line.after[of])}`
 
 const lineColumns = (): Column<ChangedLine>[] => [
-  customerColumn('rerate.subscriber', 'sid', ({ sid }) => sid),
+  customerColumn('rerate.sid', 'sid', ({ sid }) => sid),
   timeColumn('rerate.time', ({ urt }) => urt, 'second'),
   moneyColumn('rerate.beforeTax', (line) => change(line, 'aprice')),
   moneyColumn('rerate.withTax', (line) => change(line, 'final_charge')),

@@ -106,19 +106,20 @@ function Result({ previewed, isOther, onBegun }: ResultProps) {
   return (
     <section class="stack" aria-labelledby="rerate-preview">
       <h2 id="rerate-preview">{t('rerate.result')}</h2>
-      <PreviewResult preview={previewed.preview} />
-      {Number(totals.changed) > 0 && (
-        <div class="buttons">
-          <ActionButton
-            action="api/rerate"
-            kind="danger"
-            reason={isOther ? t('rerate.isOther') : null}
-            onAct={() => setAsked(true)}
-          >
-            {t('rerate.begin', { count: formatNumber(totals.changed) })}
-          </ActionButton>
-        </div>
-      )}
+      <PreviewResult preview={previewed.preview}>
+        {Number(totals.changed) > 0 && (
+          <div class="buttons">
+            <ActionButton
+              action="api/rerate"
+              kind="danger"
+              reason={isOther ? t('rerate.isOther') : null}
+              onAct={() => setAsked(true)}
+            >
+              {t('rerate.begin', { count: formatNumber(totals.changed) })}
+            </ActionButton>
+          </div>
+        )}
+      </PreviewResult>
       {isAsked && (
         <BeginDialog previewed={previewed} onBegun={onBegun} onClose={() => setAsked(false)} />
       )}

@@ -7,12 +7,11 @@ import { Facts } from '../../parts/facts.tsx'
 import { FilterForm } from '../../parts/filter.tsx'
 import { List } from '../../parts/list.tsx'
 import { announce } from '../../parts/live-region.tsx'
-import { formatNumber } from '../../parts/numbers.ts'
 import { usePolling } from '../../parts/progress.tsx'
 import { type Column, pageKey, usePageKeys } from '../../parts/table.tsx'
 import { Time } from '../../parts/time.tsx'
 import { t } from '../../words/words.ts'
-import { accountColumns, changeColumns, whyColumn } from './accounts.tsx'
+import { accountColumns, changeColumns, countFacts, whyColumn } from './accounts.tsx'
 import {
   ACCOUNT_STATES,
   outcomeOf,
@@ -86,8 +85,6 @@ const MARKS: Readonly<Partial<Record<RunOutcome, readonly [kind: string, sign: s
   done: ['good', '✓'],
 }
 
-const COUNTS = ['accounts', 'refused', 'lines', 'changed'] as const
-
 function Job({ job }: { readonly job: RerateJob }) {
   const outcome = outcomeOf(job)
   const [kind = '', sign = ''] = MARKS[outcome] ?? []
@@ -99,9 +96,7 @@ function Job({ job }: { readonly job: RerateJob }) {
       <Facts
         facts={[
           { title: t('rerate.error'), value: job.error },
-          ...COUNTS.map((name) => {
-            return { title: t(`rerate.done.${name}`), value: formatNumber(job.counts[name] ?? 0) }
-          }),
+          ...countFacts(job.counts),
           { title: t('rerate.created'), value: <Time value={job.created} precision="second" /> },
           {
             title: t('rerate.ended'),
