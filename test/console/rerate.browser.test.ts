@@ -90,7 +90,7 @@ beforeAll(async () => {
 }, SETUP_MS_MAX)
 
 describe.skipIf(CHROMIUM === undefined)('rerating', () => {
-  it('is previewed, confirmed by the number of lines, and applied, by keyboard alone', async () => {
+  it('is previewed with all that cannot be rerated, by keyboard alone', async () => {
     const { sid, aid } = postpaid
     const page = await visits.visit({ hash: '#/overview' })
     await page.getByRole('heading', { level: 1 }).waitFor()
@@ -139,7 +139,12 @@ describe.skipIf(CHROMIUM === undefined)('rerating', () => {
     expect(await changed.allTextContents()).toEqual([invoiced])
     await visits.scene().catalog.billrun.deleteOne({ _id })
     await expectAccessible(page)
+  })
 
+  it('begins when the number of lines is typed, and is applied, by keyboard alone', async () => {
+    const { sid, aid } = postpaid
+    const page = await visits.visit({ hash: `#/rerate?from=${FROM}&rate=CALL` })
+    await button(page, 'Preview').press('Enter')
     const begin = button(page, 'Rerate 2 lines…')
     await page.getByLabel('Plan', { exact: true }).fill('FLAT')
     expect(await begin.getAttribute('aria-disabled')).toBe('true')
@@ -152,7 +157,9 @@ describe.skipIf(CHROMIUM === undefined)('rerating', () => {
     await page.keyboard.insertText('2')
     await page.keyboard.press('Control+Enter')
     await page.getByText('The run is done, but accounts could not be rerated.').first().waitFor()
-    expect(await page.evaluate(() => document.activeElement?.textContent)).toBe('Rerating')
+    await expect
+      .poll(() => page.evaluate(() => document.activeElement?.textContent))
+      .toBe('Rerating')
     const accounts = table(page, 'Accounts of the last run').locator('tbody tr')
     await expect.poll(() => accounts.count()).toBe(2)
     await accounts

@@ -6,29 +6,29 @@ import { PAGE_SIZE, type Page } from '../../api/records.ts'
 import { formatMoney } from '../../parts/numbers.ts'
 
 type Details = DetailsOf<'api/rerate'>
-export type Preview = Extract<Details, { readonly totals: unknown }>
-export type RerateAccount = Preview['accounts'][number]
-export type ChangedLine = Preview['totals']['largest'][number]
+export type RerateDifferences = Extract<Details, { readonly totals: unknown }>
+export type RerateAccount = RerateDifferences['accounts'][number]
+export type ReratedLine = RerateDifferences['totals']['largest'][number]
 type RunDetails = DetailsOf<'api/rerates'>
 export type RunAccount = RunDetails['accounts'][number]
 export type RerateJob = NonNullable<RunDetails['job']>
 
 /** Parameters of the call and of the address; empty ones are left out. */
 export const FIELDS = ['from', 'to', 'rate', 'plan', 'sid', 'file_type'] as const
-export type Selection = Readonly<Record<(typeof FIELDS)[number], string>>
+export type RerateSelection = Readonly<Record<(typeof FIELDS)[number], string>>
 
 /** A preview, and what it was made of. */
 export interface Previewed {
-  readonly selection: Selection
-  readonly preview: Preview
+  readonly selection: RerateSelection
+  readonly preview: RerateDifferences
 }
 
-export function selectionIn(values: Readonly<Record<string, string>>): Selection {
+export function selectionIn(values: Readonly<Record<string, string>>): RerateSelection {
   const entries = FIELDS.map((name) => [name, values[name]?.trim() ?? ''])
-  return Object.fromEntries(entries) as Selection
+  return Object.fromEntries(entries) as RerateSelection
 }
 
-export function orderOf({ from, sid, ...others }: Selection): BodyOf<'api/rerate'> {
+export function orderOf({ from, sid, ...others }: RerateSelection): BodyOf<'api/rerate'> {
   const given = Object.entries(others).filter(([, value]) => value !== '')
   return { from, ...Object.fromEntries(given), ...(sid !== '' && { sid: Number(sid) }) }
 }
@@ -41,13 +41,16 @@ export async function readBegin(signal: AbortSignal): Promise<string> {
 }
 
 /** Throws `Refusal`. */
-export async function previewRerate(selection: Selection, signal: AbortSignal): Promise<Preview> {
+export async function previewRerate(
+  selection: RerateSelection,
+  signal: AbortSignal,
+): Promise<RerateDifferences> {
   const body = { ...orderOf(selection), dry_run: true }
-  return (await call('api/rerate', body, { signal, mayRepeat: true })) as Preview
+  return (await call('api/rerate', body, { signal, mayRepeat: true })) as RerateDifferences
 }
 
 /** Repeated while the run is not done, it is the same run. Throws `Refusal`. */
-export async function beginRerate(selection: Selection, key: string): Promise<void> {
+export async function beginRerate(selection: RerateSelection, key: string): Promise<void> {
   await call('api/rerate', orderOf(selection), { idempotencyKey: key })
 }
 

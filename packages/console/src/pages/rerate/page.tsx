@@ -1,4 +1,4 @@
-/** Recorded usage at today's prices: a preview of what would change, and the run that changes it. */
+/** Rerating: a preview of what today's catalogue would change, and the run that changes it. */
 import { useState } from 'preact/hooks'
 import { navigateHere } from '../../frame/routes.ts'
 import { announce } from '../../parts/live-region.tsx'

@@ -8,20 +8,20 @@ import { t } from '../../words/words.ts'
 import { accountColumns, changeColumns, countFacts, whyColumn } from './accounts.tsx'
 import {
   amount,
-  type ChangedLine,
   correctionOf,
-  type Preview,
   type ReasonCount,
   type RerateAccount,
+  type RerateDifferences,
+  type ReratedLine,
   reasonsOf,
 } from './data.ts'
 
-type Totals = Preview['totals']
+type Totals = RerateDifferences['totals']
 /** Of the API; its totals are of all. */
 const ACCOUNTS_MAX = 1_000
 
 interface ResultProps {
-  readonly preview: Preview
+  readonly preview: RerateDifferences
   /** Shown above the lists, which may be long. */
   readonly children: ComponentChildren
 }
@@ -114,10 +114,10 @@ const reasonColumns = (): Column<ReasonCount>[] => [
 
 const refusedColumns = (): Column<RerateAccount>[] => [...accountColumns(), whyColumn()]
 
-const change = (line: ChangedLine, of: 'aprice' | 'final_charge') =>
+const change = (line: ReratedLine, of: 'aprice' | 'final_charge') =>
   `${amount(line.before[of])} → ${amount(line.after[of])}`
 
-const lineColumns = (): Column<ChangedLine>[] => [
+const lineColumns = (): Column<ReratedLine>[] => [
   customerColumn('rerate.sid', 'sid', ({ sid }) => sid),
   timeColumn('rerate.time', ({ urt }) => urt, 'second'),
   moneyColumn('rerate.beforeTax', (line) => change(line, 'aprice')),
