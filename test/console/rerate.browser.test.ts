@@ -24,7 +24,7 @@ const CDR = {
   },
 }
 const MSISDN = '447700900456'
-/** What the ledger has just charged is not rerated. */
+/** Usage that the ledger has just charged is not rerated. */
 const AT = new Date(Date.now() - 3_600_000).toISOString()
 const FROM = AT.slice(0, 10)
 const tier = (from: number, to: number | string, price: number) => ({
@@ -32,6 +32,7 @@ const tier = (from: number, to: number | string, price: number) => ({
 })
 /** Before: 0.02, then 0.005 a second, and 0.01 beyond a minute. */
 const CHEAPER = { call: { BASE: { access: 0.02, rate: [tier(0, 'UNLIMITED', 0.0025)] } } }
+const REFUSED = '1 of 2 accounts cannot be rerated'
 const postpaid = { aid: 0, sid: 0 }
 
 const button = (page: Page, name: string | RegExp) => page.getByRole('button', { name })
@@ -115,7 +116,7 @@ describe.skipIf(CHROMIUM === undefined)('rerating', () => {
 
     await page.getByLabel('Rate', { exact: true }).fill('CALL')
     await page.keyboard.press('Control+Enter')
-    await page.getByText('1 of 2 accounts cannot be rerated').waitFor()
+    await page.locator('.mark.bad', { hasText: REFUSED }).waitFor()
     expect(await page.locator('.mark.good').count()).toBe(0)
     expect(page.url()).toContain('rate=CALL')
     const largest = table(page, 'The largest differences').locator('tbody tr')
@@ -174,7 +175,7 @@ describe.skipIf(CHROMIUM === undefined)('rerating', () => {
     await expect.poll(() => accounts.count()).toBe(1)
     await page.getByRole('link', { name: 'Preview' }).press('Enter')
     await button(page, 'Preview').press('Enter')
-    await page.getByText('1 of 2 accounts cannot be rerated').waitFor()
+    await page.locator('.mark.bad', { hasText: REFUSED }).waitFor()
     expect(await button(page, /^Rerate/).count()).toBe(0)
   })
 

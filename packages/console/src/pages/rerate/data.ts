@@ -115,7 +115,7 @@ export function amount(text: string): string {
   return formatMoney(text as DecimalText)
 }
 
-/** What the next run does for confirmed invoices; null for nothing. */
+/** Money that the next run of the cycle moves for confirmed invoices; null for none. */
 export function correctionOf(sum: string): { how: 'credit' | 'charge'; amount: string } | null {
   if (!/[1-9]/.test(sum)) return null
   return sum.startsWith('-')

@@ -1,4 +1,4 @@
-/** What today's catalogue would change. All amounts are texts of the API. */
+/** The differences by today's catalogue. All amounts are texts of the API. */
 import type { ComponentChildren } from 'preact'
 import { customerColumn, moneyColumn, textColumn, timeColumn } from '../../parts/columns.tsx'
 import { type Fact, Facts } from '../../parts/facts.tsx'
@@ -17,7 +17,7 @@ import {
 } from './data.ts'
 
 type Totals = RerateDifferences['totals']
-/** Of the API; its totals are of all. */
+/** The API lists no more; its totals are of all. */
 const ACCOUNTS_MAX = 1_000
 
 interface ResultProps {
@@ -77,7 +77,7 @@ interface InvoicesProps {
   readonly totals: Totals
 }
 
-/** What becomes of invoices that there are. */
+/** The effect on invoices that there are. */
 function Invoices({ changed, totals }: InvoicesProps) {
   const correction = correctionOf(totals.on_confirmed.final_charge)
   const count = changed.filter(({ invoice }) => invoice?.state === 'computed').length
