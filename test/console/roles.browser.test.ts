@@ -22,6 +22,7 @@ const ADDRESSES: Readonly<Record<string, (scene: CustomerScene) => readonly stri
   sessions: () => ['sessions'],
   'file-types': () => ['file-types'],
   'usage-files': () => ['usage-files', 'usage-files?tab=rejected'],
+  rerate: () => ['rerate', 'rerate?tab=run'],
   cycle: () => ['cycle', 'cycle?key=202601'],
   invoices: ({ aid }) => [`invoices?aid=${aid}`],
   payments: ({ aid }) => [`payments?aid=${aid}`],

@@ -152,6 +152,7 @@ export const rerates = action({
   level: 'read',
   about: 'How far a run of `rerate` is, and its accounts',
   isReadByGet: true,
+  isPassive: true,
   parameters: Type.Object({
     job: param.optional(param.text('Id of the job; that of the last run if absent.')),
     state: param.optional(param.choice(STATES, 'Only accounts in this state.')),

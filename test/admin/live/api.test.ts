@@ -184,7 +184,7 @@ describe('a stream', () => {
     expect((await get('/api/live', cookie)).body).toMatchObject({ status: 0, code: 17_574 })
   })
 
-  it('is not needed for that: polls, also of a cycle, do not prolong the session', async () => {
+  it('is not needed for that: also polls of cycles and runs do not prolong it', async () => {
     const cookie = await closed().cookieOf(READER, PASSWORD)
     const idleMinutes = 30
     await closed().setting('security', { session: { idle_minutes: idleMinutes } })
@@ -193,6 +193,7 @@ describe('a stream', () => {
       expect((await get('/api/live', cookie)).status).toBe(200)
       expect((await get('/api/live/history', cookie)).status).toBe(200)
       expect((await get('/billrun/cycle?stamp=202601', cookie)).status).toBe(200)
+      expect((await get('/api/rerates', cookie)).status).toBe(200)
     }
     closed().pass(2 * MINUTE_MS)
     for (const path of ['/api/live', '/api/live/history']) {

@@ -24,6 +24,7 @@ export const MENU: readonly { readonly page: string; readonly title: WordKey; ke
   { page: 'sessions', title: 'page.sessions', key: 's' },
   { page: 'file-types', title: 'page.filetypes', key: 'f' },
   { page: 'usage-files', title: 'page.usagefiles', key: 'l' },
+  { page: 'rerate', title: 'page.rerate', key: 'n' },
   { page: 'cycle', title: 'page.cycle', key: 'b' },
   { page: 'invoices', title: 'page.invoices', key: 'i' },
   { page: 'payments', title: 'page.payments', key: 'y' },

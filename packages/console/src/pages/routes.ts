@@ -30,6 +30,11 @@ export const ROUTES: readonly PageRoute[] = [
     load: () => import('./usage-files/page.tsx'),
   },
   {
+    pattern: 'rerate',
+    title: 'page.rerate',
+    load: () => import('./rerate/page.tsx'),
+  },
+  {
     pattern: 'cycle',
     title: 'page.cycle',
     load: () => import('./cycle/page.tsx'),

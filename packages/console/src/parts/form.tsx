@@ -92,6 +92,8 @@ interface FormProps<V extends object> {
   readonly form: FormState<V>
   /** Word of the button that saves. */
   readonly save: string
+  /** And while it runs, if nothing is saved. */
+  readonly busy?: string
   /** The action that it needs, as in `GET /auth/login`. */
   readonly action?: string
   /** Shown beside the button, such as one that cancels. */
@@ -102,7 +104,7 @@ interface FormProps<V extends object> {
 }
 
 export function Form<V extends object>(props: FormProps<V>) {
-  const { form, save, action, beside, isWide = false, children } = props
+  const { form, save, busy = t('form.busy'), action, beside, isWide = false, children } = props
   const ref = useRef<HTMLFormElement>(null)
   const refusal = form.refusal.value
   useEffect(() => {
@@ -125,11 +127,11 @@ export function Form<V extends object>(props: FormProps<V>) {
       <div class="buttons">
         {action === undefined ? (
           <button type="submit" class="main" aria-disabled={form.isBusy.value}>
-            {form.isBusy.value ? t('form.busy') : save}
+            {form.isBusy.value ? busy : save}
           </button>
         ) : (
           <ActionButton action={action} kind="main" isDisabled={form.isBusy.value}>
-            {form.isBusy.value ? t('form.busy') : save}
+            {form.isBusy.value ? busy : save}
           </ActionButton>
         )}
         {beside}

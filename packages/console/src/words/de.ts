@@ -12,6 +12,7 @@ import { INVOICES } from './de/invoices.ts'
 import { OVERVIEW } from './de/overview.ts'
 import { PAYMENTS } from './de/payments.ts'
 import { REPORTS } from './de/reports.ts'
+import { RERATE } from './de/rerate.ts'
 import { SESSIONS } from './de/sessions.ts'
 import { SETTINGS } from './de/settings.ts'
 import { SIMULATOR } from './de/simulator.ts'
@@ -29,6 +30,7 @@ export const DE: Words = {
   ...INVOICES,
   ...PAYMENTS,
   ...REPORTS,
+  ...RERATE,
   ...SESSIONS,
   ...FILE_TYPES,
   ...SIMULATOR,

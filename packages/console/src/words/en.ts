@@ -16,6 +16,7 @@ import type { INVOICES } from './en/invoices.ts'
 import { OVERVIEW } from './en/overview.ts'
 import type { PAYMENTS } from './en/payments.ts'
 import type { REPORTS } from './en/reports.ts'
+import type { RERATE } from './en/rerate.ts'
 import { SESSIONS } from './en/sessions.ts'
 import type { SETTINGS } from './en/settings.ts'
 import type { SIMULATOR } from './en/simulator.ts'
@@ -36,6 +37,7 @@ type All = typeof FIRST &
   typeof INVOICES &
   typeof PAYMENTS &
   typeof REPORTS &
+  typeof RERATE &
   typeof SIMULATOR &
   typeof SETTINGS &
   typeof USAGE_FILES &

@@ -12,6 +12,7 @@ export const FRAME: Readonly<Record<keyof typeof EN, string>> = {
   'page.customer': 'Kunde',
   'page.filetypes': 'Dateitypen',
   'page.usagefiles': 'Nutzungsdateien',
+  'page.rerate': 'Neubewertung',
   'page.sessions': 'Sitzungen und Peers',
   'page.cycle': 'Abrechnungslauf',
   'page.invoices': 'Rechnungen',

@@ -11,6 +11,7 @@ export const FRAME = {
   'page.customer': 'Customer',
   'page.filetypes': 'File types',
   'page.usagefiles': 'Usage files',
+  'page.rerate': 'Rerating',
   'page.sessions': 'Sessions and peers',
   'page.cycle': 'Billing cycle',
   'page.invoices': 'Invoices',
