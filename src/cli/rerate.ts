@@ -17,7 +17,6 @@ import type { JobDocument } from '../catalog/records/job-document.ts'
 import { Exact } from '../catalog/records/money/exact-amount.ts'
 import type { RerateAmounts, RerateDocument } from '../catalog/records/usage/rerate-documents.ts'
 import type { Config } from '../config/schema.ts'
-import { parseInstant } from '../domain/time.ts'
 import { ORIGIN } from '../intake/prepared-chunk.ts'
 import { isRunning } from '../jobs/jobs.ts'
 import {
@@ -30,7 +29,14 @@ import { runJob } from '../jobs/runner.ts'
 import { createLogger } from '../runtime/log.ts'
 import { CommandError, UsageError } from './errors.ts'
 import { operator } from './operator.ts'
-import { type OptionValues, optionalNumber, optionalText, requiredText } from './options.ts'
+import {
+  instantFrom,
+  type OptionValues,
+  optionalInstant,
+  optionalNumber,
+  optionalText,
+  requiredText,
+} from './options.ts'
 import type { Shell } from './shell.ts'
 import { LEDGER_LOST, patienceIn, type Stores, withStores } from './stores.ts'
 
@@ -64,14 +70,8 @@ export async function rerate(shell: Shell, options: OptionValues): Promise<0 | 1
 
 /** Checked before the clock is known. Throws `UsageError`. */
 function orderIn(options: OptionValues, timeZone: string): RerateRequest {
-  const instantOf = (name: string, text: string) => {
-    const atMs = parseInstant(text, timeZone)
-    if (atMs === null) throw new UsageError(`--${name} must be a date, not '${text}'`)
-    return atMs
-  }
-  const fromMs = instantOf('from', requiredText(options, 'from'))
-  const to = optionalText(options, 'to')
-  const toMs = to === undefined ? null : instantOf('to', to)
+  const fromMs = instantFrom(requiredText(options, 'from'), '--from', timeZone)
+  const toMs = optionalInstant(options, 'to', timeZone) ?? null
   const rateKey = optionalText(options, 'rate') ?? ''
   const plan = optionalText(options, 'plan') ?? ''
   const sid = optionalNumber(options, 'sid') ?? 0

@@ -272,7 +272,10 @@ describe('tollgate rerate refuses', () => {
   it.each([
     [[...SELECTED, '--dry-run', '--yes'], '--dry-run and --yes exclude each other'],
     [['--dry-run'], '--from is missing'],
-    [['--dry-run', '--from', 'soon'], "--from must be a date, not 'soon'"],
+    [
+      ['--dry-run', '--from', 'soon'],
+      "--from must be a date, as in 2030-01-31 or ISO 8601, not 'soon'",
+    ],
     [['--dry-run', ...TIMES, '--to', '2020-01-01'], '--to must be after the begin'],
     [['--dry-run', '--from', '2020-01-01'], '--from must not be before '],
   ])('%j', async (args, text) => {

@@ -1,4 +1,4 @@
-/** Erasure of rejected usage records that name a subscriber. */
+/** Erasure of rejected usage records that name a subscriber, and beside a rerating. */
 import { expect, it } from 'vitest'
 import type { IntakeRejectedDocument } from '../../../src/catalog/records/usage/intake-documents.ts'
 import { useApiServer } from '../../support/entities/api/api-server.ts'
@@ -59,4 +59,18 @@ it('those with a number of the subscriber are erased, and dropped if they wait',
     binary,
   ])
   expect((await job())?.counts).toMatchObject({ rejected_records: 6 })
+})
+
+it('erasing waits while lines of the account are priced again', async () => {
+  const plan = String((await make(world, 'plans')).entity['name'])
+  const aid = Number((await make(world, 'accounts')).entity['aid'])
+  const sid = Number((await make(world, 'subscribers', { aid, plan, ...NAMES })).entity['sid'])
+  const { catalog } = world.stores()
+  await catalog.rerates.insertOne({ _id: `job/${aid}/202607`, aid, state: 'planned' } as never)
+  await world.ok('subscribers', 'erase', { query: { sid }, update: { force: true } })
+  const state = async () => (await catalog.jobs.findOne({ subject: `subscribers/${sid}` }))?.state
+  await expect.poll(state, { timeout: 60_000 }).toBe('waiting')
+  await catalog.rerates.deleteMany({})
+  world.setNow('2026-06-15T12:10:00Z')
+  await expect.poll(state, { timeout: 60_000 }).toBe('done')
 })

@@ -398,16 +398,3 @@ it('erasing removes configured fields that are marked personal, and no others', 
   expect(stored).not.toHaveProperty('firstname')
   expect(stored['params'] ?? {}).not.toHaveProperty('shoe')
 })
-
-it('erasing waits while lines of the account are priced again', async () => {
-  const { aid, sid } = await person()
-  const { catalog } = world.stores()
-  await catalog.rerates.insertOne({ _id: `job/${aid}/202607`, aid, state: 'planned' } as never)
-  await erase('subscribers', { sid }, { force: true })
-  await expect
-    .poll(async () => (await jobOf(`subscribers/${sid}`))?.['state'], { timeout: 60_000 })
-    .toBe('waiting')
-  await catalog.rerates.deleteMany({})
-  world.setNow('2026-06-15T12:10:00Z')
-  await isDone(`subscribers/${sid}`)
-})
