@@ -164,7 +164,7 @@ describe('sizes, compressed by br', () => {
     expect(await sumOf([...overview, ...plot])).toBeLessThan(75_000)
   })
 
-  it('the whole is at most 160 kB, a chunk of a page 15 kB, words of a language 18 kB', async () => {
+  it('the whole is at most 160 kB, a chunk of a page 15 kB, words 18 kB', async () => {
     const all = chunks().map((name) => `/console/${name}`)
     expect(await sumOf([...new Set([...first(), ...all])])).toBeLessThan(160_000)
     for (const url of all.filter((each) => !/\/(?:main|plot)-/.test(each))) {
