@@ -5,6 +5,7 @@ import type { TariffSetDocument, TariffWrite } from '../../catalog/records/tarif
 import { stateOf } from '../../catalog/transactions/state.ts'
 import { tryTransaction } from '../../catalog/trial.ts'
 import type { FieldIssue } from '../../domain/field-errors.ts'
+import { isObject } from '../../domain/fields.ts'
 import {
   answeredIssues,
   EntityRuleError,
@@ -68,6 +69,9 @@ export async function prepareSet(
   if (writes.length === 0) issues.push({ path: 'writes', reason: 'must not be empty' })
   if (writes.length > WRITES_MAX) {
     issues.push({ path: 'writes', reason: `has more than ${WRITES_MAX} members` })
+  }
+  for (const [index, each] of cases.entries()) {
+    if (!isObject(each)) issues.push({ path: `cases.${index}`, reason: 'must be an object' })
   }
   if (issues.length > 0) throw new InvalidFieldsError(issues)
   await requirePermits(work, read)

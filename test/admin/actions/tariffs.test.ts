@@ -149,11 +149,13 @@ describe('a set that is refused', () => {
       { collection: 'rates', action: 'delete', query: { key: 'SMS' } },
       { ...write('SMS', 'sms', 2), update: { from: T } },
     ]
-    const refused = await api.ask('tariffsprepare', { name: 'bad', activation: T, writes })
+    const given = { name: 'bad', activation: T, writes, cases: [false] }
+    const refused = await api.ask('tariffsprepare', given)
     expect(pathsIn(refused)).toEqual([
       'writes.0.collection',
       'writes.1.action',
       'writes.2.update.from',
+      'cases.0',
     ])
   })
 
