@@ -169,7 +169,7 @@ export interface SourceEntry {
   /** A folder of the place; empty: its root. */
   readonly folder: string
   readonly fileType: string
-  /** Of names of files: `*` stands for any characters, `?` for one. */
+  /** Patterns of file names: `*` stands for any characters, `?` for one. */
   readonly pattern: string
   /** A file is complete when it has not changed for so long. */
   readonly stableMs: number
